@@ -6,11 +6,9 @@ use super::deployment::{Account, about_copies, enter, keep, not_kept, open_with_
 use super::file::{DeploymentFile, NewFile, Side, new_name};
 use super::identity::Naming;
 use super::notes::Note;
-#[cfg(feature = "cli")]
-use super::options::range;
-use super::options::{BudgetOptions, OccasionOptions};
 use super::people::{Absence, IdKey, read_key};
 use super::price::placed;
+use super::release_options::ReleaseOptions;
 use super::seal;
 use super::session::refuse_far;
 use crate::record::seal_text;
@@ -21,48 +19,7 @@ use privateer_privacy::release::{ChannelRelease, HolderRelease, KeptRelease, Rel
 use privateer_privacy::{Budget, Calibration, Channel, Ledger, Query, Raw, Request, RewardFacts};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
-use std::path::{Path, PathBuf};
-
-/// The terms of releases, as the options of `privateer release` state them.
-#[derive(Debug, Clone, Default, Deserialize)]
-#[cfg_attr(feature = "cli", derive(clap::Args))]
-#[serde(default, deny_unknown_fields)]
-pub struct ReleaseOptions {
-    /// Mechanism of every value: laplace, duchi, piecewise, hybrid, randomised-response, gaussian; stated once, with the first value
-    #[cfg_attr(feature = "cli", arg(long, value_name = "NAME"))]
-    pub mechanism: Option<String>,
-    /// Privacy loss of one answer
-    #[cfg_attr(feature = "cli", arg(long, allow_negative_numbers = true, value_name = "E"))]
-    pub epsilon: Option<f64>,
-    /// Failure probability of one answer, for `gaussian`
-    #[cfg_attr(feature = "cli", arg(long, allow_negative_numbers = true, value_name = "D"))]
-    pub delta: Option<f64>,
-    /// Public range to which values are clipped, never taken from the values themselves
-    #[cfg_attr(feature = "cli", arg(long, value_name = "LO,HI", allow_hyphen_values = true, value_parser = range))]
-    pub clip: Option<(f64, f64)>,
-    /// What the values measure: answers about one record add up over all columns [default: reward]
-    #[cfg_attr(feature = "cli", arg(long, value_name = "NAME"))]
-    pub column: Option<String>,
-    /// Name the records of a new deployment by ids
-    #[cfg_attr(feature = "cli", arg(long))]
-    pub ids: bool,
-    /// Name records by ids and keep keyed hashes of them alone: the key is every byte of this file, which is kept elsewhere
-    #[cfg_attr(feature = "cli", arg(long, value_name = "FILE"))]
-    pub id_key: Option<PathBuf>,
-    /// Take in people whose ids are new
-    #[cfg_attr(feature = "cli", arg(long))]
-    pub join: bool,
-    /// Accept a delta of 0.001 or more, in the answer or in the budget
-    #[cfg_attr(feature = "cli", arg(long))]
-    pub allow_large_delta: bool,
-    #[cfg_attr(feature = "cli", command(flatten))]
-    pub budget: BudgetOptions,
-    #[cfg_attr(feature = "cli", command(flatten))]
-    pub occasion: OccasionOptions,
-    /// Seal the answer with the key in this file, which whoever runs `tell` has too: forged answers are refused there
-    #[cfg_attr(feature = "cli", arg(long, value_name = "FILE"))]
-    pub key: Option<PathBuf>,
-}
+use std::path::Path;
 
 /// A raw value of a record for a round (from 1); `yes` takes one far outside of the clip.
 #[derive(Debug, Clone)]
@@ -113,12 +70,12 @@ const LARGE_DELTA: f64 = 1e-3;
 
 /// Holds what all releases of a column share: mechanism, budget and clip.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-struct Declaration {
-    mechanism: String,
-    epsilon: f64,
-    delta: Option<f64>,
-    clip: [f64; 2],
-    column: String,
+pub(super) struct Declaration {
+    pub(super) mechanism: String,
+    pub(super) epsilon: f64,
+    pub(super) delta: Option<f64>,
+    pub(super) clip: [f64; 2],
+    pub(super) column: String,
 }
 
 /// An open file at the column from which values are released.
@@ -448,52 +405,6 @@ fn ledger_of(channel: &Channel) -> Ledger {
     let mut ledger = channel.ledger();
     DeploymentForm::DataHolder.state_in(&mut ledger);
     ledger
-}
-
-impl ReleaseOptions {
-    /// Fails where an option is stated and is not what the file was begun with.
-    fn agree_with_file(&self, file: &DeploymentFile, column: &Column) -> Result<(), Error> {
-        if (self.ids || self.id_key.is_some()) && file.naming == Naming::Rows {
-            return Err(differs("--ids", "given", "rows"));
-        }
-        if let (Some(path), None) = (&self.budget.odometer, &column.odometer)
-            && path.canonicalize().ok().as_deref() != Some(file.path())
-        {
-            return Err(differs("--odometer", &path.display().to_string(), "none"));
-        }
-        let terms = file.budget(Side::Own)?.ok_or_else(|| file.altered(Side::Own, "its budget"))?;
-        match self.budget.unlike(&terms) {
-            Some((option, stated, declared)) => Err(differs(option, &stated, &declared)),
-            None => Ok(()),
-        }
-    }
-
-    /// Fails where an option is stated and is not what the state declares.
-    fn agree_with(&self, declared: &Declaration) -> Result<(), Error> {
-        if let Some(mechanism) = self.mechanism.as_ref().filter(|name| **name != declared.mechanism) {
-            return Err(differs("--mechanism", mechanism, &declared.mechanism));
-        }
-        if let Some(epsilon) = self.epsilon.filter(|epsilon| *epsilon != declared.epsilon) {
-            return Err(differs("--epsilon", &epsilon.to_string(), &declared.epsilon.to_string()));
-        }
-        if let Some(delta) = self.delta.filter(|delta| Some(*delta) != declared.delta) {
-            let declared = declared.delta.map_or("none".to_owned(), |delta| delta.to_string());
-            return Err(differs("--delta", &delta.to_string(), &declared));
-        }
-        if let Some((lo, hi)) = self.clip.filter(|clip| *clip != declared.clip.into()) {
-            return Err(differs("--clip", &format!("{lo},{hi}"), &format!("{},{}", declared.clip[0], declared.clip[1])));
-        }
-        if let Some(column) = self.column.as_ref().filter(|column| **column != declared.column) {
-            return Err(differs("--column", column, &declared.column));
-        }
-        Ok(())
-    }
-}
-
-fn differs(option: &str, stated: &str, declared: &str) -> Error {
-    Diagnostic::new(format!("`{option}` is {stated}, and the state was begun with {declared}"))
-        .hint("leave the option out, or begin another state; a shared `--odometer` counts both")
-        .error()
 }
 
 /// Returns the message for a release that failed.

@@ -1,0 +1,99 @@
+//! The options of `release`, and whether they agree with what a state was begun with.
+
+use super::columns::Column;
+use super::file::{DeploymentFile, Side};
+use super::identity::Naming;
+#[cfg(feature = "cli")]
+use super::options::range;
+use super::options::{BudgetOptions, OccasionOptions};
+use super::release::Declaration;
+use privateer_config::error::{Diagnostic, Error};
+use serde::Deserialize;
+use std::path::PathBuf;
+
+/// The terms of releases, as the options of `privateer release` state them.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[cfg_attr(feature = "cli", derive(clap::Args))]
+#[serde(default, deny_unknown_fields)]
+pub struct ReleaseOptions {
+    /// Mechanism of every value: laplace, duchi, piecewise, hybrid, randomised-response, gaussian; stated once, with the first value
+    #[cfg_attr(feature = "cli", arg(long, value_name = "NAME"))]
+    pub mechanism: Option<String>,
+    /// Privacy loss of one answer
+    #[cfg_attr(feature = "cli", arg(long, allow_negative_numbers = true, value_name = "E"))]
+    pub epsilon: Option<f64>,
+    /// Failure probability of one answer, for `gaussian`
+    #[cfg_attr(feature = "cli", arg(long, allow_negative_numbers = true, value_name = "D"))]
+    pub delta: Option<f64>,
+    /// Public range to which values are clipped, never taken from the values themselves
+    #[cfg_attr(feature = "cli", arg(long, value_name = "LO,HI", allow_hyphen_values = true, value_parser = range))]
+    pub clip: Option<(f64, f64)>,
+    /// What the values measure: answers about one record add up over all columns [default: reward]
+    #[cfg_attr(feature = "cli", arg(long, value_name = "NAME"))]
+    pub column: Option<String>,
+    /// Name the records of a new deployment by ids
+    #[cfg_attr(feature = "cli", arg(long))]
+    pub ids: bool,
+    /// Name records by ids and keep keyed hashes of them alone: the key is every byte of this file, which is kept elsewhere
+    #[cfg_attr(feature = "cli", arg(long, value_name = "FILE"))]
+    pub id_key: Option<PathBuf>,
+    /// Take in people whose ids are new
+    #[cfg_attr(feature = "cli", arg(long))]
+    pub join: bool,
+    /// Accept a delta of 0.001 or more, in the answer or in the budget
+    #[cfg_attr(feature = "cli", arg(long))]
+    pub allow_large_delta: bool,
+    #[cfg_attr(feature = "cli", command(flatten))]
+    pub budget: BudgetOptions,
+    #[cfg_attr(feature = "cli", command(flatten))]
+    pub occasion: OccasionOptions,
+    /// Seal the answer with the key in this file, which whoever runs `tell` has too: forged answers are refused there
+    #[cfg_attr(feature = "cli", arg(long, value_name = "FILE"))]
+    pub key: Option<PathBuf>,
+}
+
+impl ReleaseOptions {
+    /// Fails where an option is stated and is not what the file was begun with.
+    pub(super) fn agree_with_file(&self, file: &DeploymentFile, column: &Column) -> Result<(), Error> {
+        if (self.ids || self.id_key.is_some()) && file.naming == Naming::Rows {
+            return Err(differs("--ids", "given", "rows"));
+        }
+        if let (Some(path), None) = (&self.budget.odometer, &column.odometer)
+            && path.canonicalize().ok().as_deref() != Some(file.path())
+        {
+            return Err(differs("--odometer", &path.display().to_string(), "none"));
+        }
+        let terms = file.budget(Side::Own)?.ok_or_else(|| file.altered(Side::Own, "its budget"))?;
+        match self.budget.unlike(&terms) {
+            Some((option, stated, declared)) => Err(differs(option, &stated, &declared)),
+            None => Ok(()),
+        }
+    }
+
+    /// Fails where an option is stated and is not what the state declares.
+    pub(super) fn agree_with(&self, declared: &Declaration) -> Result<(), Error> {
+        if let Some(mechanism) = self.mechanism.as_ref().filter(|name| **name != declared.mechanism) {
+            return Err(differs("--mechanism", mechanism, &declared.mechanism));
+        }
+        if let Some(epsilon) = self.epsilon.filter(|epsilon| *epsilon != declared.epsilon) {
+            return Err(differs("--epsilon", &epsilon.to_string(), &declared.epsilon.to_string()));
+        }
+        if let Some(delta) = self.delta.filter(|delta| Some(*delta) != declared.delta) {
+            let declared = declared.delta.map_or("none".to_owned(), |delta| delta.to_string());
+            return Err(differs("--delta", &delta.to_string(), &declared));
+        }
+        if let Some((lo, hi)) = self.clip.filter(|clip| *clip != declared.clip.into()) {
+            return Err(differs("--clip", &format!("{lo},{hi}"), &format!("{},{}", declared.clip[0], declared.clip[1])));
+        }
+        if let Some(column) = self.column.as_ref().filter(|column| **column != declared.column) {
+            return Err(differs("--column", column, &declared.column));
+        }
+        Ok(())
+    }
+}
+
+fn differs(option: &str, stated: &str, declared: &str) -> Error {
+    Diagnostic::new(format!("`{option}` is {stated}, and the state was begun with {declared}"))
+        .hint("leave the option out, or begin another state; a shared `--odometer` counts both")
+        .error()
+}
