@@ -33,7 +33,7 @@ pub fn list(registry: &Registry, what: Option<&str>, json: bool) -> Result<(), E
         if let Some(near) = closest(what, all.iter().copied()) {
             diagnostic = diagnostic.hint(format!("did you mean `{near}`?"));
         }
-        return Err(Error::input(diagnostic));
+        return diagnostic.refuse();
     }
     if json {
         say(&as_json(&chosen));

@@ -103,7 +103,7 @@ impl Contest {
                     trusted(question.trust, bandit.policy_plan.protection, ledger.threat_model.adversary)?;
                 }
                 if let (true, Guarantee::NoGuarantee { reason, .. }) = (question.trust != Trust::None, &ledger.guarantee) {
-                    return Err(Error::input(Diagnostic::new(format!("no guarantee: {reason}"))));
+                    return Diagnostic::new(format!("no guarantee: {reason}")).refuse();
                 }
                 candidate.delta = ledger.delta;
             }
@@ -174,7 +174,7 @@ fn trusted(trust: Trust, protection: Protection, adversary: Adversary) -> Result
         }
         _ => return Ok(()),
     };
-    Err(Error::input(Diagnostic::new(why)))
+    Diagnostic::new(why).refuse()
 }
 
 /// Returns the tables with which a policy is tried, in turn; each attempt may be several variants.

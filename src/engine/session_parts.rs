@@ -70,7 +70,7 @@ pub(super) fn session_parts(sweep: &Sweep, preparation: &Preparation<'_>) -> Res
     if 1 < ledger.threat_model.participations.covered {
         let message = "a session counts the answers of each record itself, and its spec states `participations`";
         let diagnostic = Diagnostic::new(message).expected("no `participations` in `[privacy]`, and the epsilon of one answer");
-        return Err(Error::input(diagnostic));
+        return diagnostic.refuse();
     }
     if let Guarantee::NoGuarantee { .. } = ledger.guarantee {
         return refuse(

@@ -39,7 +39,7 @@ pub fn parse(args: &Args<'_>) -> PolicyPlan {
             let message =
                 format!("a batch has {batch} users and is released at its end, and there are {} rounds", problem.rounds);
             let diagnostic = Diagnostic::new(message).expected(format!("a `batch` from 1 to {}, or `auto`", problem.rounds));
-            return Err(Error::input(diagnostic));
+            return diagnostic.refuse();
         }
         let prior_variance = match &problem.inputs {
             KnownInputs::Shared(shared) => ExactPosterior::prior_bound(shared.gram.as_ref()),

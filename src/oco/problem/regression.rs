@@ -99,7 +99,7 @@ impl RegressionPlan {
     /// As [`ProblemPlan`].
     fn build(&self, context: &ProblemContext<'_>) -> Result<Problem, Error> {
         let (Some(set), Some(loss)) = (&self.set, &self.loss) else {
-            return Err(Error::input(Diagnostic::new("the problem has no set or no loss")));
+            return Diagnostic::new("the problem has no set or no loss").refuse();
         };
         let (d, n) = (self.dimension, self.test_samples);
         let set = set(d)?;
