@@ -71,7 +71,10 @@ pub use env::{DataFolder, FnEnvironment};
 #[doc(inline)]
 pub use oco::learner::{LearnerFailure, OwnLearner, SumsLearner, SumsStart};
 #[doc(inline)]
-pub use policy::{BatchPolicy, MeanNoise, OwnPolicy, PolicyFailure, PolicyStart, ToldReward, TrialFacts, TrialPolicy, TrialView};
+pub use policy::{
+    BatchPolicy, MeanNoise, OwnPolicy, PolicyFailure, PolicyStart, Release, SumsFeatures, ToldRelease, ToldReward, TrialFacts,
+    TrialPolicy, TrialView,
+};
 #[doc(inline)]
 pub use privateer_backend::{Backend, Counters, Cpu};
 #[doc(inline)]

@@ -127,6 +127,11 @@ class Problem:
         Public bound B on the magnitude of the mean reward, float64[trials].
         """
     @property
+    def centre(self, /) -> Incomplete:
+        """
+        Public centre that is subtracted from each reward before it enters sums, float64[trials]; 0 where rewards are released.
+        """
+    @property
     def clipped_bound(self, /) -> Incomplete:
         """
         Bound on the magnitude of a reward before the mechanism's noise, float64[trials]; NaN where there is none.
@@ -134,6 +139,11 @@ class Problem:
     def covariance(self, /) -> Incomplete:
         """
         Prior covariance of the points, float64[n_points, n_points]; computed at each call.
+        """
+    @property
+    def features(self, /) -> Incomplete | None:
+        """
+        Features of the points whose running sums are released, float64[n_points, n_features], none longer than 1; None otherwise.
         """
     @property
     def least_users(self, /) -> Incomplete:

@@ -33,6 +33,18 @@ class Policy(Protocol):
     places)` is called for those whose batches end. All arrays are int64 or float64, [places]. An attribute `least_users` states
     the smallest batch, for which a shuffler is calibrated; without it, `problem.least_users` is the mechanism's own, and
     `problem.mean_variance(users)` the variance of a mean.
+
+    `learns = "feature-sums"` asks for a trusted server that releases noisy running sums, as for `jdp-gp-ucb`:
+    `tell(grams, moments, sd)` is called after round 1, every `release_every` later rounds (by default each) and the last, with
+    float64[trials, m, m] of features times features, float64[trials, m] of features times reward minus `problem.centre`, and
+    float64[trials, 2], the standard deviations of the noise of an off-diagonal entry of `grams` and of one of `moments`.
+    `problem.features` are those of the key `features` of the policy's table, by default exact ones.
+
+    `learns = "choice"` asks for a trusted server that releases one point, by the exponential mechanism. The first `candidates`
+    points are scored by `users` users each: `ask(t)` is called once for each candidate, `tell(points)` once with the chosen
+    points, int64[trials], and nothing else of a reward is ever told.
+
+    `release_every`, `candidates` and `users` are attributes or keyword arguments of the class.
     """
 
     def start(self, problem: Problem, trials: NDArray[np.int64], rngs: list[np.random.Generator]) -> None:
@@ -201,9 +213,12 @@ class OwnItem:
     class_name: str
     independent: bool
     learns: str | None
-    least_users: int | None
+    counts: Sequence[tuple[str, int]]
     keys: Sequence[KeyDescription]
 
+
+COUNTS = {"least_users": "means", "release_every": "feature-sums", "candidates": "choice", "users": "choice"}
+"""Numbers that a policy may state, and what it then learns."""
 
 KINDS = {bool: "flag", int: "count", float: "number", str: "text"}
 
@@ -221,26 +236,33 @@ def item(role: str, factory: Callable[..., Any]) -> OwnItem:
     class_name = getattr(factory, "__qualname__", type(factory).__name__).rsplit(".", 1)[-1]
     if not callable(factory):
         raise SpecError(f"an instance of `{type(factory).__name__}` was given\nexpected its class: each block of trials makes an instance")
-    name = getattr(factory, "name", None)
-    if not isinstance(name, str):
-        name = re.sub(r"(?<=[a-z0-9])(?=[A-Z])|_", "-", class_name.strip("<>")).lower()
+    item_name = getattr(factory, "name", None)
+    if not isinstance(item_name, str):
+        item_name = re.sub(r"(?<=[a-z0-9])(?=[A-Z])|_", "-", class_name.strip("<>")).lower()
     doc = (inspect.getdoc(factory) or "").strip().split("\n")[0]
     independent = getattr(factory, "independent", False) is True
     learns = getattr(factory, "learns", None) if role == "policy" else None
-    if learns not in (None, "means", "interactions", "sums"):
+    if learns not in (None, "means", "feature-sums", "choice", "interactions", "sums"):
         raise SpecError(
             f"`{class_name}.learns` is {learns!r}\n"
-            "expected 'means' of batches; with contexts 'interactions', without privacy, or 'sums'"
+            "expected 'means' of batches, 'feature-sums' or a 'choice'; with contexts 'interactions', without privacy, or 'sums'"
         )
-    least = getattr(factory, "least_users", None) if role == "policy" else None
-    if least is not None and learns != "means":
-        raise SpecError(f"`{class_name}.least_users` is for batches\nexpected an attribute `learns = \"means\"` beside it")
-    if least is not None:
-        if isinstance(least, bool) or not hasattr(least, "__index__") or not 0 < least < 2**63:
-            raise SpecError(f"`{class_name}.least_users` is {least!r}\nexpected a whole number of users, at least 1")
-        least = int(least)
+    stated = keys(factory, class_name)
+    counts = [] if role != "policy" else [(name, getattr(factory, name, None)) for name in COUNTS]
+    counts = [(name, count) for name, count in counts if count is not None]
+    for name, count in counts:
+        if learns != COUNTS[name]:
+            raise SpecError(
+                f"`{class_name}.{name}` is given\nexpected an attribute `learns = \"{COUNTS[name]}\"` beside it"
+            )
+        if isinstance(count, bool) or not hasattr(count, "__index__") or not 0 < count < 2**63:
+            raise SpecError(f"`{class_name}.{name}` is {count!r}\nexpected a whole number, at least 1")
+    known = {name for name, _ in counts} | {key.name for key in stated}
+    if learns == "choice" and not {"candidates", "users"} <= known:
+        raise SpecError(f"`{class_name}` learns a choice\nexpected attributes or keyword arguments `candidates` and `users`")
     summary = doc or f"{class_name}, from Python"
-    return OwnItem(role, name, summary, factory, class_name, independent, learns, least, keys(factory, class_name))
+    counts = [(name, int(count)) for name, count in counts]
+    return OwnItem(role, item_name, summary, factory, class_name, independent, learns, counts, stated)
 
 
 def keys(factory: Callable[..., Any], class_name: str) -> list[KeyDescription]:

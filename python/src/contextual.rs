@@ -217,7 +217,7 @@ impl ContextPolicy for PythonContextual {
 }
 
 /// Returns the symmetric matrix and the vector of each arm, float64[arms, features, features] and float64[arms, features].
-fn sums(layout: GramLayout, entries: &[f64]) -> (Vec<f64>, Vec<f64>) {
+pub fn sums(layout: GramLayout, entries: &[f64]) -> (Vec<f64>, Vec<f64>) {
     let (d, n) = (layout.dimension, layout.n_rows());
     let (mut grams, mut moments) = (vec![0.0; layout.n_blocks * d * d], Vec::with_capacity(layout.n_blocks * d));
     for (arm, gram) in grams.chunks_exact_mut(d * d).enumerate() {

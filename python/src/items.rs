@@ -26,10 +26,11 @@ pub struct OwnItem {
     pub class_name: String,
     /// Whether the choices of a trial have the same bits whatever runs beside it.
     pub independent: bool,
-    /// What a policy learns from: `means` of batches, or `interactions` or `sums` of contextual ones; `None` for other classes.
+    /// What a policy learns from: `means` of batches, `feature-sums` or a `choice`, or `interactions` or `sums` of contextual ones;
+    /// `None` for other classes.
     pub learns: Option<String>,
-    /// Least number of users of a batch, if the class states it.
-    pub least_users: Option<u64>,
+    /// Numbers of users and releases that the class states.
+    counts: Vec<(String, u64)>,
     keys: Vec<KeyDescription>,
 }
 
@@ -61,6 +62,15 @@ impl OwnItem {
     /// Reads the keys of a table of a spec.
     pub fn read(&self, args: &Args<'_>) -> KeyValues {
         self.keys.iter().map(|key| (key.name.clone(), key.read(args))).collect()
+    }
+
+    /// Returns a number that a keyword argument or the class states.
+    pub fn count(&self, keys: &KeyValues, name: &str) -> Option<u64> {
+        let stated = keys.iter().find_map(|(key, value)| match value {
+            KeyValue::Count(count) if key == name => Some(*count),
+            _ => None,
+        });
+        stated.or_else(|| self.counts.iter().find(|(key, _)| key == name).map(|(_, count)| *count))
     }
 
     /// Makes an instance.
@@ -115,7 +125,7 @@ pub fn registry(py: Python<'_>, items: Vec<OwnItem>, guard: &Arc<RunGuard>) -> P
         let (name, summary) = (item.name.clone(), item.summary.clone());
         let guard = Arc::clone(guard);
         match item.role.as_str() {
-            "policy" if item.learns.as_deref().is_some_and(|learns| learns != "means") => {
+            "policy" if matches!(item.learns.as_deref(), Some("interactions" | "sums")) => {
                 let plan = move |args: &Args<'_>| OwnContextual {
                     item: Arc::clone(&item),
                     keys: item.read(args),
@@ -123,7 +133,7 @@ pub fn registry(py: Python<'_>, items: Vec<OwnItem>, guard: &Arc<RunGuard>) -> P
                 };
                 registry.with_contextual_policy(&name, &summary, plan)
             }
-            "policy" => registry.with_policy(&name, &summary, move |args| own_policy(&item, item.read(args), &guard)),
+            "policy" => registry.with_policy(&name, &summary, move |args| own_policy(&item, args, &guard)),
             "learner" => registry.with_learner(&name, &summary, move |args| own_learner(&item, item.read(args), &guard)),
             _ => registry.with_environment(&name, &summary, move |args| environment(&item, args, &guard)),
         }

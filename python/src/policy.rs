@@ -1,23 +1,34 @@
 //! A policy of the user: one call a round for all trials of a block.
 
+use super::contextual::sums;
 use super::guard::RunGuard;
 use super::items::{KeyValues, OwnItem};
 use super::problem::Problem;
 use numpy::{PyArray1, PyArrayMethods, PyUntypedArray, PyUntypedArrayMethods};
+use privateer::config::params::Args;
 use privateer::numerics::rng::Stream;
-use privateer::{BatchPolicy, OwnPolicy, PolicyFailure, PolicyStart, ToldReward, TrialView};
+use privateer::privacy::gram::GramLayout;
+use privateer::{BatchPolicy, OwnPolicy, PolicyFailure, PolicyStart, Release, ToldRelease, ToldReward, TrialView};
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::PyList;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 /// Describes the policy of a spec.
-pub fn own_policy(item: &Arc<OwnItem>, keys: KeyValues, guard: &Arc<RunGuard>) -> OwnPolicy {
-    let (item, guard) = (Arc::clone(item), Arc::clone(guard));
-    let (independent, is_batched, least) = (item.independent, item.learns.is_some(), item.least_users);
-    let policy = OwnPolicy::batched(move |start| PythonPolicy::new(&item, &keys, &guard, start));
-    let policy = if independent { policy.independent() } else { policy };
-    if is_batched { policy.in_batches(least) } else { policy }
+pub fn own_policy(item: &Arc<OwnItem>, args: &Args<'_>, guard: &Arc<RunGuard>) -> OwnPolicy {
+    let (keys, guard) = (item.read(args), Arc::clone(guard));
+    let count = |name: &str| item.count(&keys, name);
+    let (least, every) = (count("least_users"), count("release_every").unwrap_or(1));
+    let (candidates, users) = (count("candidates").unwrap_or(2), count("users").unwrap_or(1));
+    let own = Arc::clone(item);
+    let policy = OwnPolicy::batched(move |start| PythonPolicy::new(&own, &keys, &guard, start));
+    let policy = if item.independent { policy.independent() } else { policy };
+    match item.learns.as_deref() {
+        Some("means") => policy.in_batches(least),
+        Some("feature-sums") => policy.over_sums(args, every),
+        Some("choice") => policy.by_choice(candidates, users),
+        _ => policy,
+    }
 }
 
 /// An instance of the user's class, for the trials of one block.
@@ -31,6 +42,8 @@ struct PythonPolicy {
     recommends: bool,
     has_state: bool,
     n_trials: usize,
+    /// Number of features whose sums are released.
+    features: usize,
     /// Number of users of the open batch of each trial, if the class learns means of batches.
     users: Option<Vec<u64>>,
     /// The latest round, from 1; `None` before it.
@@ -57,9 +70,10 @@ impl PythonPolicy {
                 policy: policy.unbind(),
                 guard: Arc::clone(guard),
                 n_points: start.n_points,
-                start: Some(start),
                 n_trials: 0,
-                users: item.learns.is_some().then(Vec::new),
+                users: (item.learns.as_deref() == Some("means")).then(Vec::new),
+                features: start.features.as_ref().map_or(0, |features| features.n_features),
+                start: Some(start),
                 round: None,
                 recommended: Mutex::default(),
                 states: OnceLock::new(),
@@ -213,6 +227,36 @@ impl BatchPolicy for PythonPolicy {
                 policy.call_method1(tell, (points, released))
             };
             called.map(drop).map_err(|error| self.raised("tell", error))
+        })
+    }
+
+    fn learn(&mut self, told: &[ToldRelease<'_>]) -> Result<(), PolicyFailure> {
+        self.recommended = Mutex::default();
+        let (mut grams, mut moments, mut deviations, mut points) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+        let m = self.features;
+        for told in told {
+            match told.released {
+                Release::Sums(released) => {
+                    let (gram, moment) = sums(GramLayout::single(m), &released.entries);
+                    grams.extend(gram);
+                    moments.extend(moment);
+                    deviations.extend([released.gram_std, released.moment_std]);
+                }
+                Release::Choice { point, .. } => points.push(point as i64),
+                _ => {}
+            }
+        }
+        self.guard.call(|py| {
+            let (n, policy, tell) = (told.len(), self.policy.bind(py), intern!(py, "tell"));
+            let call = || {
+                if !points.is_empty() {
+                    return policy.call_method1(tell, (PyArray1::from_vec(py, points),));
+                }
+                let grams = PyArray1::from_vec(py, grams).reshape([n, m, m])?;
+                let moments = PyArray1::from_vec(py, moments).reshape([n, m])?;
+                policy.call_method1(tell, (grams, moments, PyArray1::from_vec(py, deviations).reshape([n, 2])?))
+            };
+            call().map(drop).map_err(|error| self.raised("tell", error))
         })
     }
 

@@ -1,7 +1,7 @@
 //! What a policy of the user is told before the first round.
 
 use numpy::{PyArray1, PyArray2, PyArrayMethods};
-use privateer::{PolicyStart, TrialFacts};
+use privateer::{PolicyStart, SumsFeatures, TrialFacts};
 use pyo3::prelude::*;
 
 /// What is publicly known about the problem before the first round.
@@ -75,6 +75,21 @@ impl Problem {
     #[getter]
     fn clipped_bound<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<f64>> {
         self.each(py, |trial| trial.released.clipped_bound)
+    }
+
+    /// Features of the points whose running sums are released, float64[n_points, n_features], none longer than 1; None otherwise.
+    #[getter]
+    fn features<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyArray2<f64>>>> {
+        let shaped = |features: &SumsFeatures| {
+            PyArray1::from_slice(py, &features.rows).reshape([self.start.n_points, features.n_features])
+        };
+        self.start.features.as_ref().map(shaped).transpose()
+    }
+
+    /// Public centre that is subtracted from each reward before it enters sums, float64[trials]; 0 where rewards are released.
+    #[getter]
+    fn centre<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<f64>> {
+        self.each(py, |trial| Some(trial.sums.map_or(0.0, |sums| sums.centre)))
     }
 
     /// Least number of users of a batch whose mean is released, int64[trials]; 1 where rewards arrive one by one.

@@ -108,6 +108,85 @@ def test_a_policy_of_batches_is_served_by_a_server_or_a_shuffler(spec: pv.Spec) 
         pv.run(few.policy(Alone), progress=False)
 
 
+class Summed:
+    """UCB over the features of the server, from its noisy sums."""
+
+    learns = "feature-sums"
+
+    def __init__(self, width: float = 1.0, release_every: int = 4) -> None:
+        self.width, self.every, self.told = width, release_every, []
+
+    def start(self, problem: Any, trials: np.ndarray, rngs: Any) -> None:
+        self.phi = problem.features
+        assert np.isclose(np.square(self.phi).sum(axis=1).max(), 1.0) and (problem.centre == 0).all()
+        n, m = len(trials), self.phi.shape[1]
+        self.grams, self.moments, self.ridge = np.zeros((n, m, m)), np.zeros((n, m)), np.ones(n)
+
+    def ask(self, t: int) -> np.ndarray:
+        self.t = t
+        scores = []
+        for gram, moment, ridge in zip(self.grams, self.moments, self.ridge):
+            values, vectors = np.linalg.eigh(gram)
+            inverse = (vectors / (np.maximum(values, 0.0) + ridge)) @ vectors.T
+            spread = np.sqrt(np.einsum("nm,mk,nk->n", self.phi, inverse, self.phi))
+            scores.append(self.phi @ (inverse @ moment) + self.width * spread)
+        return np.argmax(scores, axis=1)
+
+    def tell(self, grams: np.ndarray, moments: np.ndarray, sd: np.ndarray) -> None:
+        n, m = self.moments.shape
+        assert grams.shape == (n, m, m) and (grams == grams.swapaxes(1, 2)).all() and moments.shape == (n, m) and sd.shape == (n, 2)
+        self.told.append(self.t)
+        self.grams, self.moments, self.ridge = grams, moments, 1.0 + sd[:, 0] * np.sqrt(m)
+
+    def state(self) -> list[list[int]]:
+        return [self.told] * len(self.moments)
+
+
+class Chosen:
+    """Scores six points, then plays the one that the server has chosen."""
+
+    learns = "choice"
+    candidates = 6
+    users = 10
+
+    def start(self, problem: Any, trials: np.ndarray, rngs: Any) -> None:
+        self.points = [np.full(len(trials), at * problem.n_points // 6) for at in range(6)]
+        self.best = None
+
+    def ask(self, t: int) -> np.ndarray:
+        return self.points[(t - 1) // 10] if self.best is None else self.best
+
+    def tell(self, points: np.ndarray) -> None:
+        self.best = np.ascontiguousarray(points)
+
+
+def test_a_server_releases_sums_or_a_choice(spec: pv.Spec) -> None:
+    trusted = spec.without_policies().set("privacy.delta", 1e-3).rounds(90).trials(4).set("record.parameters", True)
+    summed = trusted.policy(Summed, width=1.0)
+    exact, private = (pv.run(summed.set("privacy.mechanism", name), progress=False) for name in ("none", "tree"))
+    assert exact.rows["regret"].mean() < private.rows["regret"].mean()
+    assert exact.states(0)[0] == [*range(1, 90, 4), 90]
+    assert "released sums alone" in str(private.ledger())
+    chosen = pv.run(trusted.policy(Chosen).set("privacy.mechanism", "exponential"), progress=False)
+    assert "a released choice alone" in str(chosen.ledger())
+    with pytest.raises(pv.SpecError, match="running sums"):
+        summed.set("privacy.mechanism", "laplace").check()
+
+    class Endless(Chosen):
+        users = 0
+
+    class Unstated(Summed):
+        learns = "means"
+        release_every = 2
+
+    class Open:
+        learns = "choice"
+
+    for wrong, why in ((Endless, "expected a whole number"), (Unstated, "feature-sums"), (Open, "`candidates` and `users`")):
+        with pytest.raises(pv.SpecError, match=why):
+            trusted.policy(wrong)
+
+
 def replay(played: np.ndarray, told: list[np.ndarray], label: str) -> type:
     """Returns a policy that plays these points, points[trials, rounds], and keeps what it is told."""
 

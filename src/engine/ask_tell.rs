@@ -6,7 +6,7 @@ use super::ready_cell::ReadyCell;
 use crate::spec::CellPlan;
 use privateer_config::error::{Diagnostic, Error};
 use privateer_config::memory::allow;
-use privateer_privacy::{Ledger, Raw};
+use privateer_privacy::{Ledger, Raw, Released};
 use serde::{Deserialize, Serialize};
 use std::ops::Range;
 
@@ -181,7 +181,7 @@ impl AskTell {
         self.part.learn(self.round, &(), |place, _, _| Raw::seal(rewards[place]))?;
         self.round += 1;
         self.told.push(rewards.to_vec());
-        Ok(self.part.released.clone())
+        Ok(self.part.released.iter().map(Released::reward).collect())
     }
 
     fn refuse_after_horizon(&self) -> Result<(), Error> {

@@ -6,7 +6,7 @@ use super::warnings::bandit_warnings;
 use crate::env::Instance;
 use crate::spec::{BanditPlan, CellPlan};
 use privateer_config::error::Error;
-use privateer_privacy::{Guarantee, Ledger};
+use privateer_privacy::{Guarantee, Ledger, Protection};
 use serde::{Deserialize, Serialize};
 
 /// Holds the ledgers of a cell: that of the inputs stands within that of the reward in `manifest.json`.
@@ -50,10 +50,14 @@ impl CellFacts {
         let instance = &trial.instance;
         cell.environment.derived_from_rewards.state_in(&mut ledger);
         if bandit.policy_plan.is_foreign && ledger.epsilon.is_some() {
-            ledger.notes.push(
-                "the policy is foreign code: it received released rewards alone, so the claim is the mechanism's, by post-processing"
-                    .to_owned(),
-            );
+            let received = match bandit.policy_plan.protection {
+                Protection::Rewards | Protection::Batches => "released rewards",
+                Protection::Sums | Protection::LocalSums => "released sums",
+                Protection::Answer => "a released choice",
+            };
+            ledger.notes.push(format!(
+                "the policy is foreign code: it received {received} alone, so the claim is the mechanism's, by post-processing"
+            ));
         }
         // The largest value of a table is no public number: the warning says what the ledger must leave out.
         let is_generated = cell.environment.fingerprint.as_deref().is_none() && cell.environment.train_readings.is_none();

@@ -16,7 +16,7 @@ use crate::policy::{PolicyStreams, Setting};
 use privateer_backend::Screen;
 use privateer_config::error::Error;
 use privateer_numerics::rng::Purpose;
-use privateer_privacy::Raw;
+use privateer_privacy::{Raw, Released, Signal};
 use std::ops::Range;
 
 /// Number of rounds between two checks of the stop flag.
@@ -67,8 +67,8 @@ pub(super) struct LockstepPart {
     pub(super) players: Players,
     /// Where the rewards of each trial come from.
     pub(super) sources: Vec<RewardSource>,
-    /// Rewards that were released in the last round.
-    pub(super) released: Vec<Option<f64>>,
+    /// What was released in the last round.
+    pub(super) released: Vec<Released<Signal>>,
     cell: u32,
     /// The cell's label, for messages.
     label: String,
@@ -155,7 +155,7 @@ impl LockstepPart {
             observer.released(at, &query, &signal);
             drop(query);
             player.update(point, &signal);
-            self.released.push(signal.reward());
+            self.released.push(signal);
         }
         self.players.end_round(round, &self.released)
     }

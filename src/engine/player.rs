@@ -167,7 +167,7 @@ impl Players {
 
     /// Ends a round after every policy was updated: computes the factors that were left open, several together, and tells an
     /// algorithm from outside what was released.
-    pub(super) fn end_round(&mut self, round: u64, released: &[Option<f64>]) -> Result<(), Error> {
+    pub(super) fn end_round(&mut self, round: u64, released: &[Released<Signal>]) -> Result<(), Error> {
         let mut open: (Vec<usize>, Vec<_>) = self
             .players
             .iter_mut()
@@ -184,7 +184,7 @@ impl Players {
             }
         }
         if let Decider::Outside(group) = &mut self.decider {
-            group.tell(round, self.players.iter().map(|player| player.number).zip(released.iter().copied()))?;
+            group.tell(round, self.players.iter().map(|player| player.number).zip(released))?;
         }
         Ok(())
     }

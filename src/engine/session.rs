@@ -297,7 +297,7 @@ impl Session {
     fn learn(&mut self, row: usize, kept: KeptRelease, signal: &Released<Signal>) -> Result<ToldRound, Error> {
         let told = ToldRound { row: row as u64, kept };
         self.players.players[0].update(row, signal);
-        self.players.end_round(self.told.len() as u64 + 1, &[told.released()])?;
+        self.players.end_round(self.told.len() as u64 + 1, std::slice::from_ref(signal))?;
         self.told.push(told.clone());
         self.asked = None;
         self.players.players[0].streams = draws(&self.streams, &self.plan, self.told.len() as u64);

@@ -56,7 +56,10 @@ pub use gp_policy::{Ridge, RoundFacts};
 pub use initial::Initial;
 pub use list::POLICIES;
 pub use mean_noise::MeanNoise;
-pub use own::{BatchPolicy, OwnPolicy, PolicyFailure, PolicyGroup, PolicyStart, ToldReward, TrialFacts, TrialPolicy, TrialView};
+pub use own::{
+    BatchPolicy, OwnPolicy, PolicyFailure, PolicyGroup, PolicyStart, Release, SumsFeatures, ToldRelease, ToldReward, TrialFacts,
+    TrialPolicy, TrialView,
+};
 pub use posterior_plan::PosteriorPlan;
 pub use released_facts::ReleasedFacts;
 pub use released_inputs::InputNoiseModel;

@@ -36,22 +36,20 @@ impl PolicyMaker for UniformMaker {
 }
 
 impl UniformMaker {
-    fn policy(&self, visits: Visits) -> VisitsPolicy {
-        let proposal = Proposal::Random { source: RandomSource::Policy, n_points: self.n_points };
-        VisitsPolicy { name: NAME, proposal, visits }
+    fn policy(&self, visits: Visits) -> UniformPolicy {
+        UniformPolicy { n_points: self.n_points, visits }
     }
 }
 
-/// Proposes the same in every round, and keeps the rewards of the points that were played.
-pub(super) struct VisitsPolicy {
-    pub(super) name: &'static str,
-    pub(super) proposal: Proposal,
-    pub(super) visits: Visits,
+struct UniformPolicy {
+    n_points: usize,
+    /// Rewards of the points that were played.
+    visits: Visits,
 }
 
-impl Policy for VisitsPolicy {
+impl Policy for UniformPolicy {
     fn propose(&mut self, _streams: &mut PolicyStreams) -> Proposal {
-        self.proposal
+        Proposal::Random { source: RandomSource::Policy, n_points: self.n_points }
     }
 
     fn update(&mut self, point: usize, signal: &Released<Signal>) {
@@ -69,6 +67,6 @@ impl Policy for VisitsPolicy {
     }
 
     fn save(&self) -> serde_json::Value {
-        serde_json::json!({ "policy": self.name, "visits": self.visits })
+        serde_json::json!({ "policy": NAME, "visits": self.visits })
     }
 }

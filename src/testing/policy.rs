@@ -15,7 +15,7 @@ use privateer_privacy::{Guarantee, Protection};
 pub fn policy_contract(registry: &Registry, policy: &str) -> Result<(), String> {
     let table = if policy.contains('=') { policy.to_owned() } else { format!("kind = \"{policy}\"") };
     let mut faults = Vec::new();
-    let (mut plays_sets, mut is_batched) = (true, false);
+    let (mut plays_sets, mut protection) = (true, Protection::Rewards);
     for (domain, environment) in ENVIRONMENTS {
         if !plays_sets && environment.contains("sets = ") {
             continue;
@@ -27,8 +27,16 @@ pub fn policy_contract(registry: &Registry, policy: &str) -> Result<(), String> 
                      [[policy]]\nkind = \"uniform\"\nlabel = \"beside\"\n"
                 )
             };
-            let batches = "privacy = { mechanism = \"batch-laplace\", epsilon = 1.0 }";
-            let own = if is_batched && privacy.contains("laplace") { batches } else { "" };
+            let mechanism = match protection {
+                _ if privacy.contains("none") => "",
+                Protection::Rewards => "",
+                Protection::Batches => "batch-laplace",
+                Protection::Answer => "exponential",
+                Protection::Sums => "tree",
+                Protection::LocalSums => "local-gaussian",
+            };
+            let own = format!("privacy = {{ mechanism = \"{mechanism}\", epsilon = 1.0, delta = 1e-3 }}");
+            let own = if mechanism.is_empty() { "" } else { own.as_str() };
             let spec = |trials: u32| format!("{}[[policy]]\n{own}\n{table}\n", with(trials));
             let at = format!("{domain}, {}", privacy.replace('\n', ", "));
             let first = match run(registry, &spec(33), Some(32), 1) {
@@ -58,7 +66,7 @@ pub fn policy_contract(registry: &Registry, policy: &str) -> Result<(), String> 
                 if let Task::Bandit(bandit) = &cell.task {
                     block_bound |= bandit.policy_plan.depends_on_block;
                     plays_sets &= bandit.policy_plan.plays_sets;
-                    is_batched |= bandit.policy_plan.protection == Protection::Batches;
+                    protection = bandit.policy_plan.protection;
                 }
             }
             if !block_bound {
@@ -104,7 +112,7 @@ const ENVIRONMENTS: [(&str, &str); 3] = [
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::policy::{BatchPolicy, OwnPolicy, PolicyFailure, ToldReward, TrialPolicy, TrialView};
+    use crate::policy::{BatchPolicy, OwnPolicy, PolicyFailure, Release, ToldReward, TrialPolicy, TrialView};
     use std::sync::atomic::{AtomicUsize, Ordering};
 
     struct FirstAllowed;
@@ -118,6 +126,10 @@ mod tests {
         }
 
         fn tell(&mut self, _point: usize, _released: f64) {}
+
+        fn learn(&mut self, _released: Release<'_>) -> Result<(), PolicyFailure> {
+            Ok(())
+        }
     }
 
     /// Chooses by the number of trials beside it, by a counter that all runs share, or by nothing.
@@ -152,10 +164,15 @@ mod tests {
 
     #[test]
     fn own_policies_keep_the_contract() {
-        let registry =
-            Registry::builtin().with_policy("plain", "the first point", |_| OwnPolicy::per_trial(|_, _| Ok(FirstAllowed)));
-        policy_contract(&registry, "plain").expect("the contract");
-        policy_contract(&registry, "kind = \"igp-ucb\"\nfeatures = \"exact\"").expect("the contract");
+        let plain = || OwnPolicy::per_trial(|_, _| Ok(FirstAllowed));
+        let registry = Registry::builtin()
+            .with_policy("plain", "told rewards", move |_| plain())
+            .with_policy("batched", "told means", move |_| plain().in_batches(None))
+            .with_policy("summed", "told sums", move |args| plain().over_sums(args, 3))
+            .with_policy("chosen", "told a choice", move |_| plain().by_choice(5, 4));
+        for policy in ["plain", "batched", "summed", "chosen", "kind = \"igp-ucb\"\nfeatures = \"exact\""] {
+            policy_contract(&registry, policy).expect("the contract");
+        }
     }
 
     #[test]

@@ -1,16 +1,19 @@
 //! Mechanisms, policies and environments from outside: in specs, in messages, in ledgers, under attack.
 
 use privateer::audit::{Settings, Verdict, of_runs};
+use privateer::engine::Place;
 use privateer::numerics::rng::Stream;
 use privateer::oco::learner::dp_ftrl::Ftrl;
-use privateer::privacy::{Guarantee, Ledger};
+use privateer::privacy::{Guarantee, Ledger, Query, Released, Signal};
 use privateer::{
-    BatchPolicy, Cpu, DataFolder, FnContexts, FnEnvironment, LearnerFailure, MemoryRun, OutsideMechanism, OwnLearner, OwnPolicy,
-    PolicyFailure, Preparation, Quantity, Registry, RunOptions, Simulator, Stop, SumsLearner, ThreadSetup, ToldReward,
-    TrialPolicy, TrialView, run_in_memory, run_to_folder,
+    BatchPolicy, Counters, Cpu, DataFolder, Error, FnContexts, FnEnvironment, LearnerFailure, MemoryRun, Observer, Options,
+    OutsideMechanism, OwnLearner, OwnPolicy, PolicyFailure, PolicyStart, Preparation, Quantity, Registry, Release, RunOptions,
+    Simulator, Stop, SumsLearner, ThreadSetup, ToldReward, Trace, TrialFacts, TrialPolicy, TrialView, Unit, run_in_memory,
+    run_to_folder,
 };
-use std::sync::Arc;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 
 /// Laplace noise of a stated scale.
 #[derive(Debug)]
@@ -131,7 +134,7 @@ fn failures_name_policy_and_round() {
 }
 
 /// Plays point 3 for as many users as `users` and its trial's number say, and keeps the means that it is told, with its trial.
-struct Streaks(u64, u64, Arc<std::sync::Mutex<Vec<(u64, f64)>>>);
+struct Streaks(u64, u64, Arc<Mutex<Vec<(u64, f64)>>>);
 
 impl TrialPolicy for Streaks {
     fn ask(&mut self, trial: &mut TrialView<'_>) -> usize {
@@ -151,7 +154,7 @@ impl TrialPolicy for Streaks {
 
 /// What `streaks` is told in four trials of twelve rounds with batches of `users` and more, and the ledger.
 fn streaks(mechanism: &str, users: u64, least: Option<u64>, epsilon: f64) -> (Result<Ledger, String>, Vec<(u64, f64)>) {
-    let heard = Arc::new(std::sync::Mutex::new(Vec::new()));
+    let heard = Arc::new(Mutex::new(Vec::new()));
     let kept = Arc::clone(&heard);
     let registry = Registry::builtin().with_policy("streaks", "batches", move |_| {
         let kept = Arc::clone(&kept);
@@ -209,6 +212,123 @@ fn batches_from_outside_that_cannot_be_are_refused() {
     let sweep = registry.parse("outside.toml", &text, &[]).expect("a spec");
     let error = run_in_memory(&sweep, &RunOptions::default(), &Stop::new(), &()).map(drop).expect_err("sets").to_string();
     assert!(error.contains("its batch has 2 users, in an environment with decision sets"), "{error}");
+}
+
+/// Plays these points in each trial, and keeps the sums and the choice that it is told; then it plays the choice.
+struct Followed(Vec<usize>, Arc<Mutex<BTreeMap<(u64, u64), Vec<f64>>>>, u64, u64);
+
+impl TrialPolicy for Followed {
+    fn ask(&mut self, trial: &mut TrialView<'_>) -> usize {
+        self.3 = trial.round;
+        self.0[(trial.round as usize - 1).min(self.0.len() - 1)]
+    }
+
+    fn tell(&mut self, _point: usize, _released: f64) {
+        panic!("no reward is released");
+    }
+
+    fn learn(&mut self, released: Release<'_>) -> Result<(), PolicyFailure> {
+        match released {
+            Release::Sums(sums) => {
+                self.1.lock().expect("no panic").insert((self.2, self.3), sums.entries.clone());
+            }
+            Release::Choice { point, .. } => self.0 = vec![point],
+            _ => {}
+        }
+        Ok(())
+    }
+}
+
+/// Keeps the sums that are released to a policy of the program, by trial and round.
+#[derive(Default)]
+struct Heard(Mutex<BTreeMap<(u64, u64), Vec<f64>>>);
+
+impl Observer for Heard {
+    fn released(&self, at: Place, _query: &Query<'_>, signal: &Released<Signal>) {
+        if let Signal::Sums(sums) = signal.value() {
+            self.0.lock().expect("no panic").insert((at.trial, at.round), sums.entries.clone());
+        }
+    }
+
+    fn finished(&self, _unit: Unit, _rows: Trace, _seconds: f64, _counters: &Counters) -> Result<(), Error> {
+        Ok(())
+    }
+}
+
+/// A trusted server tells an algorithm from outside the sums that it tells `jdp-gp-ucb` for the same plays, bit by bit.
+#[test]
+fn sums_from_outside_are_those_of_the_program() {
+    for (release, every) in [("\"every-round\"", 1), ("{ kind = \"interval\", rounds = 5 }", 5)] {
+        let (heard, told) = (Heard::default(), Arc::new(Mutex::new(BTreeMap::new())));
+        // Noise is that of the label.
+        let text = spec("tree", "jdp-gp-ucb")
+            .replace("epsilon = 1.0", "epsilon = 1.0\ndelta = 1e-3")
+            .replace("trials = 4", "trials = 1");
+        let keys = format!("label = \"one\"\nbeta = {{ kind = \"constant\", value = 1.0 }}\nrelease = {release}\n");
+        let text = text + &keys;
+        let text = format!("references = false\nrecord = {{ rounds = \"all\" }}\n{text}");
+        let sweep = Registry::builtin().parse("outside.toml", &text, &[]).expect("a spec");
+        let run = run_in_memory(&sweep, &RunOptions::default(), &Stop::new(), &()).expect("a run");
+        let (data, backend) = (DataFolder::default(), Cpu::default());
+        let preparation = Preparation::new(&sweep, &data, &backend);
+        privateer::run(&sweep, &preparation, Options::default(), &BTreeSet::new(), &Stop::new(), &heard).expect("a run");
+        let played: Vec<usize> = (0..12).map(|round| run.traces[0].point[round].expect("a point") as usize).collect();
+        let kept = Arc::clone(&told);
+        let ours = Registry::builtin().with_policy("ours", "plays the same points", move |args| {
+            let (played, kept) = (played.clone(), Arc::clone(&kept));
+            let begin = move |start: &PolicyStart, trial: &TrialFacts| {
+                let features = start.features.as_ref().ok_or("no features")?;
+                let lengths = (0..start.n_points).map(|point| features.row(point).iter().map(|x| x * x).sum::<f64>());
+                assert!((lengths.fold(0.0, f64::max) - 1.0).abs() < 1e-12);
+                assert!(trial.sums.is_some() && trial.batches.is_none());
+                Ok(Followed(played.clone(), Arc::clone(&kept), trial.trial, 0))
+            };
+            OwnPolicy::per_trial(begin).over_sums(args, every)
+        });
+        let text = text.split("kind = \"jdp-gp-ucb\"").next().expect("a spec").to_owned() + "kind = \"ours\"\nlabel = \"one\"\n";
+        let sweep = ours.parse("outside.toml", &text, &[]).expect("a spec");
+        let own = run_in_memory(&sweep, &RunOptions::default(), &Stop::new(), &()).expect("a run");
+        let (heard, told) = (heard.0.into_inner().expect("no panic"), told.lock().expect("no panic"));
+        assert_eq!(heard.len(), if every == 1 { 12 } else { 4 });
+        assert_eq!(heard, *told);
+        assert_eq!(own.traces[0].point, run.traces[0].point);
+        let (mut ledger, theirs) = (own.cells[0].ledger.reward.clone(), &run.cells[0].ledger.reward);
+        assert!(ledger.notes.iter().any(|note| note.contains("it received released sums alone")), "{ledger:?}");
+        ledger.notes.retain(|note| !note.contains("foreign code"));
+        assert_eq!(ledger, *theirs);
+    }
+}
+
+/// A server chooses among the points that an algorithm from outside has played first as it does for `fixed-design`.
+#[test]
+fn a_choice_from_outside_is_that_of_the_program() {
+    let with = |policy: &str| {
+        let registry = Registry::builtin()
+            .with_policy("ours", "four points", |_| {
+                // Asked once for each candidate, at rounds 1, 4, 7 and 10.
+                let points: Vec<usize> = (1..=12).map(|round| (round - 1) / 3 * 5).collect();
+                OwnPolicy::per_trial(move |_, trial| Ok(Followed(points.clone(), Arc::default(), trial.trial, 0))).by_choice(4, 3)
+            })
+            .with_policy("too-many", "more users than rounds", |_| {
+                OwnPolicy::per_trial(|_, _| Ok(Followed(vec![0], Arc::default(), 0, 0))).by_choice(4, 30)
+            });
+        let keys = if policy == "fixed-design" { "candidates = 4\npulls = 3\n" } else { "" };
+        let text = format!("references = false\n{}label = \"one\"\n{keys}", spec("exponential", policy));
+        let text = text.replace("rounds = 12", "rounds = 20\nrecord = { rounds = \"all\" }");
+        let sweep = registry.parse("outside.toml", &text, &[])?;
+        run_in_memory(&sweep, &RunOptions::default(), &Stop::new(), &())
+    };
+    let (ours, theirs) = (with("ours").expect("a run"), with("fixed-design").expect("a run"));
+    assert_eq!(ours.traces[0].point, theirs.traces[0].point);
+    assert_eq!(ours.cells[0].ledger.reward.epsilon, Some(1.0));
+    let error = with("too-many").map(drop).expect_err("too long").to_string();
+    assert!(error.contains("4 candidates with 30 users each need more than 20 rounds"), "{error}");
+    // What has no `learn` is told so.
+    let deaf = Registry::builtin()
+        .with_policy("deaf", "learns rewards", |args| OwnPolicy::per_trial(|_, _| Ok(Random(20))).over_sums(args, 1));
+    let sweep = deaf.parse("outside.toml", &spec("none", "deaf"), &[]).expect("a spec");
+    let error = run_in_memory(&sweep, &RunOptions::default(), &Stop::new(), &()).map(drop).expect_err("deaf").to_string();
+    assert!(error.contains("it asks for sums or a choice and has no `learn` that takes them"), "{error}");
 }
 
 /// Says points outside of the set, or too few of them, or panics.

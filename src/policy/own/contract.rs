@@ -6,6 +6,7 @@ use privateer_gp::kernel::Kernel;
 use privateer_gp::score::GramSource;
 use privateer_numerics::rng::Stream;
 use privateer_privacy::RewardFacts;
+use privateer_privacy::sums::{Sums, SumsFacts};
 use std::error::Error;
 use std::sync::Arc;
 
@@ -24,10 +25,31 @@ pub struct PolicyStart {
     pub covariance: Arc<dyn GramSource>,
     /// The kernel of the covariance, if there is one.
     pub kernel: Option<Arc<dyn Kernel>>,
+    /// Features whose running sums are released, where an algorithm learns from those.
+    pub features: Option<SumsFeatures>,
     /// Horizon.
     pub rounds: u64,
     /// The trials, in the order of every later call.
     pub trials: Vec<TrialFacts>,
+}
+
+/// Holds the features of all points that enter released sums: those of the spec over their largest length, so that none is above 1.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct SumsFeatures {
+    /// Number of features of a point.
+    pub n_features: usize,
+    /// Features, `n_points x n_features`, row-major.
+    pub rows: Arc<[f64]>,
+    /// Largest length of the features of the spec.
+    pub norm: f64,
+}
+
+impl SumsFeatures {
+    /// Returns the features of a point.
+    pub fn row(&self, point: usize) -> &[f64] {
+        &self.rows[point * self.n_features..(point + 1) * self.n_features]
+    }
 }
 
 /// States the public constants of one trial.
@@ -42,6 +64,8 @@ pub struct TrialFacts {
     pub released: ReleasedFacts,
     /// Noise on the mean of a batch, where a trusted server or a shuffler releases those; `None` where rewards arrive one by one.
     pub batches: Option<MeanNoise>,
+    /// Constants of the mechanism that releases sums or a choice; `None` where rewards are released.
+    pub sums: Option<SumsFacts>,
 }
 
 /// One trial that waits for its next point.
@@ -74,6 +98,34 @@ pub struct ToldReward {
     pub released: f64,
 }
 
+/// What a server has released of one trial in place of rewards.
+#[derive(Debug, Clone, Copy)]
+#[non_exhaustive]
+pub struct ToldRelease<'a> {
+    /// Number of the trial, from 0.
+    pub trial: u64,
+    /// Place of the trial in [`PolicyStart::trials`].
+    pub place: usize,
+    /// What was released.
+    pub released: Release<'a>,
+}
+
+/// A release of a trusted server in place of rewards.
+#[derive(Debug, Clone, Copy)]
+#[non_exhaustive]
+pub enum Release<'a> {
+    /// Noisy sums over all rounds so far of features times features, and of features times reward minus
+    /// [`SumsFacts::centre`]; they replace the earlier ones.
+    Sums(&'a Sums),
+    /// The candidate that the exponential mechanism has chosen, by its place among those that were played, and its point.
+    Choice {
+        /// Place, from 0.
+        candidate: usize,
+        /// The point.
+        point: usize,
+    },
+}
+
 /// An algorithm that runs many trials at once.
 ///
 /// Trials are told apart by their place. Every call has all of them, in order, unless [`BatchPolicy::users`] says otherwise. What
@@ -90,6 +142,15 @@ pub trait BatchPolicy: Send {
     /// # Errors
     /// Whatever keeps the algorithm from going on; the run ends.
     fn tell(&mut self, told: &[ToldReward]) -> Result<(), PolicyFailure>;
+
+    /// Learns what a server has released in place of rewards: [`super::OwnPolicy::over_sums`], [`super::OwnPolicy::by_choice`].
+    ///
+    /// # Errors
+    /// As [`BatchPolicy::tell`].
+    fn learn(&mut self, told: &[ToldRelease<'_>]) -> Result<(), PolicyFailure> {
+        let _ = told;
+        Err(UNTOLD.into())
+    }
 
     /// Returns how many users play the point that was last chosen for the trial at this place: a batch, at least 1.
     ///
@@ -136,6 +197,15 @@ pub trait TrialPolicy: Send {
     /// Learns the released reward of a point, or the mean of a batch.
     fn tell(&mut self, point: usize, released: f64);
 
+    /// Learns what a server has released in place of rewards, as [`BatchPolicy::learn`].
+    ///
+    /// # Errors
+    /// Whatever keeps the algorithm from going on; the run ends.
+    fn learn(&mut self, released: Release<'_>) -> Result<(), PolicyFailure> {
+        let _ = released;
+        Err(UNTOLD.into())
+    }
+
     /// Returns how many users play the point that was last chosen, as [`BatchPolicy::users`].
     fn users(&self) -> u64 {
         1
@@ -152,6 +222,8 @@ pub trait TrialPolicy: Send {
     }
 }
 
+const UNTOLD: &str = "it asks for sums or a choice and has no `learn` that takes them";
+
 /// Runs each trial by an algorithm of its own.
 pub(super) struct EachTrial(pub(super) Vec<Box<dyn TrialPolicy>>);
 
@@ -163,6 +235,10 @@ impl BatchPolicy for EachTrial {
     fn tell(&mut self, told: &[ToldReward]) -> Result<(), PolicyFailure> {
         told.iter().for_each(|told| self.0[told.place].tell(told.point, told.released));
         Ok(())
+    }
+
+    fn learn(&mut self, told: &[ToldRelease<'_>]) -> Result<(), PolicyFailure> {
+        told.iter().try_for_each(|told| self.0[told.place].learn(told.released))
     }
 
     fn users(&self, place: usize) -> u64 {

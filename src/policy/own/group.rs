@@ -1,7 +1,8 @@
 //! Guards the calls of an algorithm from outside: what it returns is checked, and what it throws ends the run with a message.
 
-use super::{BatchPolicy, ToldReward, TrialView};
+use super::{BatchPolicy, Release, ToldRelease, ToldReward, TrialView};
 use privateer_config::error::{Error, guarded};
+use privateer_privacy::{Released, Signal};
 
 /// Trials that one algorithm from outside runs together.
 ///
@@ -13,6 +14,23 @@ pub struct PolicyGroup {
     label: String,
     /// The batch of each trial.
     batches: Vec<OpenBatch>,
+    turns: Turns,
+}
+
+/// Says when what the users of a group have played is released.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) enum Turns {
+    /// After the last user of each batch.
+    Batches,
+    /// As the query of each trial says.
+    Queries,
+    /// Once, after so many candidates were scored by as many users each.
+    Candidates {
+        /// Number of candidates.
+        count: usize,
+        /// Users of each.
+        users: u64,
+    },
 }
 
 /// The users of one trial who play one point.
@@ -24,13 +42,15 @@ struct OpenBatch {
     least: u64,
     /// Sum and number of what was released of the batch: each reward, or the mean at its end alone.
     released: (f64, u64),
+    /// The candidates so far.
+    candidates: Vec<usize>,
 }
 
 impl PolicyGroup {
     /// * `least` — the least number of users of a batch of each trial
-    pub(super) fn new(policy: Box<dyn BatchPolicy>, n_points: usize, least: impl Iterator<Item = u64>) -> Self {
-        let batches = least.map(|least| OpenBatch { point: 0, left: 0, least, released: (0.0, 0) }).collect();
-        Self { policy, n_points, label: "from outside".to_owned(), batches }
+    pub(super) fn new(policy: Box<dyn BatchPolicy>, n_points: usize, turns: Turns, least: impl Iterator<Item = u64>) -> Self {
+        let batch = |least| OpenBatch { point: 0, left: 0, least, released: (0.0, 0), candidates: Vec::new() };
+        Self { policy, n_points, label: "from outside".to_owned(), batches: least.map(batch).collect(), turns }
     }
 
     /// Sets the policy's label, for messages.
@@ -46,7 +66,7 @@ impl PolicyGroup {
     /// users or of too few.
     pub fn ask(&mut self, mut trials: Vec<TrialView<'_>>) -> Result<Vec<usize>, Error> {
         let round = trials.first().map_or(0, |trial| trial.round);
-        let Self { policy, label, batches, .. } = self;
+        let Self { policy, label, batches, turns, .. } = self;
         let failed = |why: String| failure(label, &format!("round {round}"), why);
         trials.retain(|trial| batches[trial.place].left == 0);
         if !trials.is_empty() {
@@ -63,8 +83,15 @@ impl PolicyGroup {
                 if trial.allowed.is_some_and(|allowed| allowed.binary_search(&(point as u32)).is_err()) {
                     return Err(failed(format!("in trial {number} it chose point {point}, which is not allowed in this round")));
                 }
-                let users = guarded(|| Ok(policy.users(trial.place))).map_err(failed)?;
                 let batch = &mut batches[trial.place];
+                let users = match *turns {
+                    Turns::Candidates { count, users } if batch.candidates.len() < count => {
+                        batch.candidates.push(point);
+                        users
+                    }
+                    Turns::Batches => guarded(|| Ok(policy.users(trial.place))).map_err(failed)?,
+                    Turns::Queries | Turns::Candidates { .. } => 1,
+                };
                 if 1 < users && trial.allowed.is_some() {
                     let why = "in an environment with decision sets, which change within a batch";
                     return Err(failed(format!("in trial {number} its batch has {users} users, {why}")));
@@ -79,31 +106,48 @@ impl PolicyGroup {
         Ok(batches.iter().map(|batch| batch.point).collect())
     }
 
-    /// Returns whether the batch of the trial at this place ends with this round.
+    /// Returns whether the batch of the trial at this place is to be released after this round.
     pub fn ends(&self, place: usize) -> bool {
-        self.batches[place].left == 1
+        let batch = &self.batches[place];
+        batch.left == 1
+            && match self.turns {
+                Turns::Batches => true,
+                Turns::Queries => false,
+                Turns::Candidates { count, .. } => batch.candidates.len() == count,
+            }
     }
 
-    /// Takes what was released of each trial in a round, and tells the means of the batches that end.
+    /// Takes what was released of each trial in a round; tells sums, choices and the means of the batches that end.
     ///
     /// * `released` — the number of each trial, and what was released
-    pub fn tell(&mut self, round: u64, released: impl Iterator<Item = (u64, Option<f64>)>) -> Result<(), Error> {
-        let mut told = Vec::new();
-        for (place, ((trial, released), batch)) in released.zip(&mut self.batches).enumerate() {
+    pub fn tell<'a>(&mut self, round: u64, released: impl Iterator<Item = (u64, &'a Released<Signal>)>) -> Result<(), Error> {
+        let (mut told, mut releases) = (Vec::new(), Vec::new());
+        for (place, ((trial, signal), batch)) in released.zip(&mut self.batches).enumerate() {
             batch.left -= 1;
-            if let Some(released) = released {
-                let (sum, n) = batch.released;
-                batch.released = (if n == 0 { released } else { sum + released }, n + 1);
+            match signal.value() {
+                Signal::Reward(reward) => {
+                    let (sum, n) = batch.released;
+                    batch.released = (if n == 0 { *reward } else { sum + reward }, n + 1);
+                }
+                Signal::Sums(sums) => releases.push(ToldRelease { trial, place, released: Release::Sums(sums) }),
+                &Signal::Choice(candidate) => {
+                    if let Some(&point) = batch.candidates.get(candidate) {
+                        releases.push(ToldRelease { trial, place, released: Release::Choice { candidate, point } });
+                    }
+                }
+                Signal::Item(_) | Signal::Nothing => {}
             }
             let (sum, n) = batch.released;
             if batch.left == 0 && 0 < n {
                 told.push(ToldReward { trial, place, point: batch.point, released: sum / n as f64 });
             }
         }
-        if told.is_empty() {
-            return Ok(());
+        let Self { policy, label, .. } = self;
+        let failed = |why| failure(label, &format!("round {round}"), why);
+        if !releases.is_empty() {
+            guarded(|| policy.learn(&releases)).map_err(failed)?;
         }
-        guarded(|| self.policy.tell(&told)).map_err(|why| failure(&self.label, &format!("round {round}"), why))
+        if told.is_empty() { Ok(()) } else { guarded(|| policy.tell(&told)).map_err(failed) }
     }
 
     /// Returns the point that the trial at this place recommends, if the algorithm says one.

@@ -6,7 +6,10 @@
 mod contract;
 mod group;
 mod plan;
+mod played;
 
-pub use contract::{BatchPolicy, PolicyFailure, PolicyStart, ToldReward, TrialFacts, TrialPolicy, TrialView};
+pub use contract::{
+    BatchPolicy, PolicyFailure, PolicyStart, Release, SumsFeatures, ToldRelease, ToldReward, TrialFacts, TrialPolicy, TrialView,
+};
 pub use group::PolicyGroup;
 pub use plan::OwnPolicy;

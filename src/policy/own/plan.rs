@@ -1,14 +1,17 @@
 //! Makes an algorithm from outside a policy like any other.
 
 use super::contract::EachTrial;
-use super::group::failure;
-use super::{BatchPolicy, PolicyFailure, PolicyGroup, PolicyStart, TrialFacts, TrialPolicy};
-use crate::policy::uniform::VisitsPolicy;
-use crate::policy::{MeanNoise, Policy, PolicyMaker, PolicyPlan, Problem, Proposal, Setting};
+use super::group::{Turns, failure};
+use super::played::{PlayedPolicy, Schedule};
+use super::{BatchPolicy, PolicyFailure, PolicyGroup, PolicyStart, SumsFeatures, TrialFacts, TrialPolicy};
+use crate::policy::{FeaturesPlan, MeanNoise, Policy, PolicyMaker, PolicyPlan, Problem, Setting, parse_features};
 use privateer_config::error::{Diagnostic, Error, guarded};
+use privateer_config::params::Args;
+use privateer_gp::Plays;
+use privateer_gp::features::exact::Exact;
 use privateer_gp::posterior::Visits;
 use privateer_privacy::Protection;
-use privateer_privacy::sums::SumsNeed;
+use privateer_privacy::sums::{Epochs, SumsNeed};
 use std::sync::Arc;
 
 /// Makes the algorithm for the trials of a start.
@@ -27,12 +30,16 @@ pub struct OwnPolicy {
 }
 
 /// Who stands between the users and an algorithm from outside.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 enum Stage {
     /// Each user's reward is released by itself.
     Rewards,
     /// A trusted server or a shuffler releases the mean of each batch, of which the least may be stated.
     Batches(Option<u64>),
+    /// A trusted server releases running sums of these features, every so many rounds.
+    Sums(Arc<dyn FeaturesPlan>, u64),
+    /// A trusted server releases one of so many candidates, scored by as many users each.
+    Choice(u64, u64),
 }
 
 impl OwnPolicy {
@@ -77,36 +84,113 @@ impl OwnPolicy {
     pub fn in_batches(self, least: Option<u64>) -> Self {
         Self { stage: Stage::Batches(least.map(|least| least.max(1))), ..self }
     }
+
+    /// Asks for a trusted server that releases noisy running sums of features and rewards, as for `jdp-gp-ucb` (joint privacy).
+    ///
+    /// The algorithm is told them by [`BatchPolicy::learn`] and never told a reward. [`PolicyStart::features`] has the features that
+    /// the key `features` of the policy names; without it they are exact.
+    ///
+    /// * `every` — rounds from one release to the next, the first of which follows round 1
+    #[must_use]
+    pub fn over_sums(self, args: &Args<'_>, every: u64) -> Self {
+        let features = parse_features(args, "features").unwrap_or_else(|| Arc::new(Exact::default()) as Arc<dyn FeaturesPlan>);
+        Self { stage: Stage::Sums(features, every.max(1)), ..self }
+    }
+
+    /// Asks for a trusted server that releases one of the points that are played first, by the exponential mechanism.
+    ///
+    /// The first points that the algorithm chooses are the candidates. It is told the chosen one by [`BatchPolicy::learn`], and
+    /// nothing else of any reward; what it plays after that is scored by nobody.
+    ///
+    /// * `candidates` — number of candidates, at least 2
+    /// * `users` — users that score each of them, one after the other
+    #[must_use]
+    pub fn by_choice(self, candidates: u64, users: u64) -> Self {
+        Self { stage: Stage::Choice(candidates.max(2), users.max(1)), ..self }
+    }
+}
+
+impl Stage {
+    /// Returns what a server is asked for, and the features of its sums.
+    ///
+    /// # Errors
+    /// If the horizon is too short, or the features do not suit the problem.
+    fn prepare(&self, problem: &Problem) -> Result<(Option<SumsNeed>, Option<SumsFeatures>), Error> {
+        let rounds = problem.rounds;
+        match self {
+            Self::Rewards => Ok((None, None)),
+            &Self::Batches(least) => {
+                if let Some(least) = least.filter(|least| rounds < *least) {
+                    let message = format!("a batch has at least {least} users, and there are {rounds} rounds");
+                    return Diagnostic::new(message).hint("state more `rounds`, or smaller batches").refuse();
+                }
+                Ok((Some(SumsNeed::of_rewards(rounds, least)), None))
+            }
+            Self::Sums(features, every) => {
+                let table = problem.tables.table(features.as_ref(), problem)?;
+                let norm = Plays::of_points(Arc::clone(&table)).largest_norm();
+                if !(0.0 < norm && norm.is_finite()) {
+                    let why = "the features of a policy from outside are zero or not finite everywhere";
+                    return Diagnostic::new(why).hint("check the kernel, or name other `features`").refuse();
+                }
+                let rows = (0..table.n_points).flat_map(|point| table.row(point).iter().map(|x| x / norm)).collect();
+                let n_features = table.n_features;
+                let releases = (1 + (rounds - 1).div_ceil(*every)).min(rounds);
+                let need = SumsNeed { n_features, releases, rounds, epochs: Epochs::One, linear: false, batch: None };
+                Ok((Some(need), Some(SumsFeatures { n_features, rows, norm })))
+            }
+            &Self::Choice(candidates, users) => {
+                let scored = candidates.checked_mul(users).filter(|scored| *scored <= rounds);
+                let Some(scored) = scored else {
+                    let message = format!("{candidates} candidates with {users} users each need more than {rounds} rounds");
+                    return Diagnostic::new(message).hint("state more `rounds`, fewer candidates or fewer users").refuse();
+                };
+                let n_features = candidates as usize;
+                let need = SumsNeed { n_features, releases: 1, rounds: scored, epochs: Epochs::One, linear: false, batch: None };
+                Ok((Some(need), None))
+            }
+        }
+    }
+
+    fn turns(&self) -> Turns {
+        match *self {
+            Self::Rewards | Self::Batches(_) => Turns::Batches,
+            Self::Sums(..) => Turns::Queries,
+            Self::Choice(candidates, users) => Turns::Candidates { count: candidates as usize, users },
+        }
+    }
 }
 
 impl From<OwnPolicy> for PolicyPlan {
     fn from(OwnPolicy { make, depends_on_block, stage }: OwnPolicy) -> Self {
+        let (protection, plays_sets) = match stage {
+            Stage::Rewards => (Protection::Rewards, true),
+            Stage::Batches(_) => (Protection::Batches, false),
+            // Foreign code could store the decision sets of users, which joint privacy protects.
+            Stage::Sums(..) => (Protection::Sums, false),
+            Stage::Choice(..) => (Protection::Answer, false),
+        };
+        let patience: Box<dyn Fn(u64) -> u64 + Send + Sync> = match stage {
+            Stage::Rewards | Stage::Sums(..) => Box::new(|_| 1),
+            // Nobody knows when the first batch ends: audits play the whole horizon.
+            Stage::Batches(_) => Box::new(|rounds| rounds),
+            Stage::Choice(candidates, users) => Box::new(move |rounds| candidates.saturating_mul(users).min(rounds)),
+        };
         let prepare = move |problem: &Problem| -> Result<Box<dyn PolicyMaker>, Error> {
             let shared = problem.shared()?;
-            if let Stage::Batches(Some(least)) = stage
-                && problem.rounds < least
-            {
-                let message = format!("a batch has at least {least} users, and there are {} rounds", problem.rounds);
-                return Diagnostic::new(message).hint("state more `rounds`, or smaller batches").refuse();
-            }
+            let (need, features) = stage.prepare(problem)?;
             let start = PolicyStart {
                 n_points: problem.n_points(),
                 points: shared.points.clone(),
                 covariance: Arc::clone(&shared.gram),
                 kernel: shared.kernel.clone(),
+                features,
                 rounds: problem.rounds,
                 trials: Vec::new(),
             };
-            Ok(Box::new(OwnMaker { make: Arc::clone(&make), start, depends_on_block, stage }))
+            Ok(Box::new(OwnMaker { make: Arc::clone(&make), start, depends_on_block, stage: stage.clone(), need }))
         };
-        let plan = Self { plays_sets: true, is_foreign: true, depends_on_block, ..Self::new(prepare) };
-        match stage {
-            Stage::Rewards => plan,
-            // Nobody knows when the first batch ends: audits play the whole horizon.
-            Stage::Batches(_) => {
-                Self { plays_sets: false, protection: Protection::Batches, patience: Box::new(|rounds| rounds), ..plan }
-            }
-        }
+        Self { plays_sets, is_foreign: true, depends_on_block, protection, patience, ..Self::new(prepare) }
     }
 }
 
@@ -116,18 +200,19 @@ pub(super) struct OwnMaker {
     start: PolicyStart,
     depends_on_block: bool,
     stage: Stage,
+    need: Option<SumsNeed>,
 }
 
 impl PolicyMaker for OwnMaker {
     fn sums(&self) -> Option<SumsNeed> {
-        let Stage::Batches(least) = self.stage else { return None };
-        Some(SumsNeed::of_rewards(self.start.rounds, least))
+        self.need
     }
 
     /// Makes what keeps the plays of one trial; its group proposes for it and is told what was released.
     fn make(&self, _setting: &Setting) -> Result<Box<dyn Policy>, Error> {
-        let proposal = Proposal::Refused("a policy from outside is asked together with the trials of its group");
-        Ok(Box::new(VisitsPolicy { name: "from outside", proposal, visits: Visits::default() }))
+        let every = if let Stage::Sums(_, every) = self.stage { every } else { 0 };
+        let schedule = self.start.features.clone().map(|features| Schedule { features, every, rounds: self.start.rounds });
+        Ok(Box::new(PlayedPolicy { schedule, round: 1, last: None, visits: Visits::default() }))
     }
 
     fn group(&self, trials: &[(u64, &Setting)]) -> Result<Option<PolicyGroup>, Error> {
@@ -135,12 +220,13 @@ impl PolicyMaker for OwnMaker {
             trial,
             rewards: setting.facts.clone(),
             released: setting.released,
-            batches: MeanNoise::of_sums(setting),
+            batches: if let Stage::Batches(_) = self.stage { MeanNoise::of_sums(setting) } else { None },
+            sums: if let Stage::Sums(..) | Stage::Choice(..) = self.stage { setting.sums } else { None },
         };
         let start = PolicyStart { trials: trials.iter().map(facts).collect(), ..self.start.clone() };
         let least: Vec<u64> = start.trials.iter().map(|trial| trial.batches.map_or(1, |noise| noise.least)).collect();
         let batch = guarded(|| (self.make)(start)).map_err(|why| failure("from outside", "its start", why))?;
-        Ok(Some(PolicyGroup::new(batch, self.start.n_points, least.into_iter())))
+        Ok(Some(PolicyGroup::new(batch, self.start.n_points, self.stage.turns(), least.into_iter())))
     }
 
     fn facts(&self, _setting: &Setting) -> Vec<(String, serde_json::Value)> {
