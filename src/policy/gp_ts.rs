@@ -11,11 +11,12 @@ use super::{
     ExplorationFactor, FeaturesPlan, Policy, PolicyMaker, PolicyPlan, PolicyStreams, Problem, Proposal, Setting, parse_features,
 };
 use privateer_config::error::{Diagnostic, Error};
+use privateer_config::memory::allow;
 use privateer_config::params::Args;
 use privateer_gp::features::exact::Exact;
 use privateer_gp::posterior::{RootModel, Visits};
 use privateer_gp::score::{FeatureTable, lowest_within_tie};
-use privateer_numerics::linalg::dot_rows;
+use privateer_numerics::linalg::{SingleRows, dot};
 use privateer_privacy::{Released, Signal};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -36,12 +37,16 @@ pub fn parse(args: &Args<'_>) -> PolicyPlan {
         problem.shared()?;
         let table = problem.tables.table(features.as_ref(), problem)?;
         let facts = features.facts(problem, &table);
-        Ok(Box::new(ThompsonMaker { table, facts, ridge, beta, failure_prob }))
+        let needs = 12.0 * table.n_points as f64 * table.n_features as f64;
+        allow(problem.memory_bytes, "the features of all points", needs, "lower `features` or the domain's points")?;
+        let screen = Arc::new(SingleRows::new(table.n_features, &table.values));
+        Ok(Box::new(ThompsonMaker { table, screen, facts, ridge, beta, failure_prob }))
     })
 }
 
 struct ThompsonMaker {
     table: Arc<FeatureTable>,
+    screen: Arc<SingleRows>,
     facts: Vec<(String, serde_json::Value)>,
     ridge: Ridge,
     beta: ExplorationFactor,
@@ -59,12 +64,13 @@ impl ThompsonMaker {
         });
         Ok(Box::new(Thompson {
             table: Arc::clone(&self.table),
+            screen: Arc::clone(&self.screen),
             beta: self.beta,
             bound: setting.facts.bound,
             noise: noise.value / libm::sqrt(ridge),
             log: 1.0 + libm::log(2.0 / self.failure_prob),
             normals: vec![0.0; self.table.n_features],
-            drawn: vec![0.0; self.table.n_points],
+            products: Vec::new(),
             state,
         }))
     }
@@ -102,6 +108,7 @@ struct ThompsonState {
 
 struct Thompson {
     table: Arc<FeatureTable>,
+    screen: Arc<SingleRows>,
     beta: ExplorationFactor,
     bound: f64,
     /// Scale of a reward's noise over the root of the ridge.
@@ -111,7 +118,7 @@ struct Thompson {
     state: ThompsonState,
     /// Memory that is used again.
     normals: Vec<f64>,
-    drawn: Vec<f64>,
+    products: Vec<f32>,
 }
 
 impl Policy for Thompson {
@@ -123,9 +130,10 @@ impl Policy for Thompson {
         );
         streams.own.normals(&mut self.normals);
         let theta = self.state.model.weights(&self.normals, factor);
-        dot_rows(&theta, |point| table.row(point), &mut self.drawn);
-        let largest = self.drawn.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-        Proposal::Play(self.drawn.iter().position(|value| *value == largest).unwrap_or(0))
+        let drawn = |point: usize| (point, dot(table.row(point), &theta));
+        let candidates = self.screen.largest(&theta, &mut self.products).into_iter().map(drawn);
+        let best = candidates.reduce(|best, next| if best.1 < next.1 { next } else { best });
+        Proposal::Play(best.map_or(0, |(point, _)| point))
     }
 
     fn update(&mut self, point: usize, signal: &Released<Signal>) {

@@ -20,6 +20,7 @@ mod pow;
 mod reflected;
 mod rounded;
 mod rows;
+mod single;
 mod symmetric;
 mod triangle_sums;
 
@@ -41,5 +42,6 @@ pub use pow::{pow, pow_of_block};
 pub use reflected::{Fractions, InverseRoot, Polar, padded_length};
 pub use rounded::rounded_share;
 pub use rows::{add_rows, add_rows_wide, dot_rows};
+pub use single::SingleRows;
 pub use symmetric::{Eigen, eigen_symmetric, eigenvalues_symmetric};
 pub use triangle_sums::TriangleSums;
