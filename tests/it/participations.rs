@@ -238,6 +238,7 @@ fn users_who_return_spend_the_stated_budget() {
     let joint = ["tree", "honaker", "blt", "sqrt-toeplitz", "banded-toeplitz"].map(|name| ("jdp-gp-ucb", name));
     let others = [
         ("local-jdp-gp-ucb", "local-gaussian"),
+        ("local-jdp-gp-ucb", "privunit"),
         ("batched-gp-ucb", "batch-laplace"),
         ("batched-gp-ucb", "batch-gaussian"),
         ("fixed-design", "exponential"),

@@ -6,9 +6,11 @@ use privateer_config::error::Error;
 use privateer_config::params::Args;
 use privateer_numerics::rng::Stream;
 use privateer_privacy::accounting::sensitivity::Participation;
-use privateer_privacy::gradients::{Constants, Gradient, PricedNoise, Sample, SampleClip, Terms};
+use privateer_privacy::gradients::{Constants, Gradient, PricedNoise, Sample, SampleClip, StepNoise, Terms};
 use privateer_privacy::streams::Factorisation;
-use privateer_privacy::{Budget, Claim, ClaimUnit, Protects, Raw, Refusal, Request, automatic, automatic_for_streams, quote};
+use privateer_privacy::{
+    Budget, Claim, ClaimUnit, Event, Protects, Raw, Refusal, Request, automatic, automatic_for_streams, quote,
+};
 use std::fmt;
 use std::sync::Arc;
 
