@@ -311,7 +311,8 @@ fn ledgers_state_the_draws_of_sums() {
                 seen += 1;
             }
         }
-        for (local, mechanism) in [(true, "auto"), (false, "tree"), (false, "honaker"), (false, "blt"), (false, "sqrt-toeplitz")]
+        for (local, mechanism) in
+            [(true, "local-gaussian"), (false, "tree"), (false, "honaker"), (false, "blt"), (false, "sqrt-toeplitz")]
         {
             for context_length in [1.0, 2.5] {
                 let terms = SumsTerms {

@@ -65,7 +65,7 @@ pub struct InteractionSums {
     terms: SumsTerms,
     noise: GramStream,
     /// Release of every user's own item on a sphere, in place of the noise.
-    own: Option<PrivUnitItem>,
+    own: Option<Box<PrivUnitItem>>,
     event: Event,
     budget: Budget,
     name: &'static str,
@@ -142,7 +142,8 @@ impl InteractionSums {
             let item = PrivUnitItem::new(budget.answer(terms.budget.0), (layout.shape(), rows), (length, reward_bound), name)?;
             let noise = GramStream::new(factorisation, item.std());
             let (event, budget) = (item.event(), Budget { delta: None, ..budget });
-            return Ok(Self { terms, noise, own: Some(item), event, budget, name, clip, noise_formula: item.formula() });
+            let noise_formula = item.formula();
+            return Ok(Self { terms, noise, own: Some(Box::new(item)), event, budget, name, clip, noise_formula });
         }
         // In the local model every user's item is released on its own.
         let stated = if terms.local { 1 } else { releases };
@@ -223,7 +224,12 @@ impl InteractionSums {
             clip: self.clip,
             sums: self.noise.sums(layout.shape()),
             noise: self.noise.clone(),
-            own: self.own.map(|item| OwnItems { item, sum: vec![0.0; layout.len()], entries: Vec::new(), draws: Vec::new() }),
+            own: self.own.as_deref().map(|&item| OwnItems {
+                item,
+                sum: vec![0.0; layout.len()],
+                entries: Vec::new(),
+                draws: Vec::new(),
+            }),
             local: self.terms.local,
             z: vec![0.0; layout.dimension],
             round: 0,

@@ -12,7 +12,7 @@ use crate::{
     Budget, Calibrated, Calibration, Claim, ClaimUnit, Ledger, Privatizer, Protection, Query, Raw, Refusal, ReleaseCounts,
     Released, Request, RewardFacts, Signal,
 };
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 /// Registry entry.
 pub const ENTRY: SumsEntry = SumsEntry {
@@ -31,6 +31,8 @@ struct PrivUnitSums {
     need: SumsNeed,
     clip: GramClip,
     item: PrivUnitItem,
+    /// The item of real releases, made once.
+    exact: Arc<OnceLock<Result<PrivUnitItem, ReleaseError>>>,
 }
 
 /// Calibrates the mechanism.
@@ -54,7 +56,7 @@ fn build(request: &Request, facts: &RewardFacts, need: SumsNeed) -> Calibrated<d
     let layout = GramLayout::single(need.n_features);
     let item = PrivUnitItem::new(epsilon, (layout.shape(), need.n_features), (1.0, reach), request.mechanism)?;
     let (calibration, budget) = (request.calibration, Budget { delta: None, ..request.budget });
-    Ok(Arc::new(PrivUnitSums { calibration, budget, need, clip, item }))
+    Ok(Arc::new(PrivUnitSums { calibration, budget, need, clip, item, exact: Arc::default() }))
 }
 
 impl crate::privatizer::sealed::Sealed for PrivUnitSums {}
@@ -89,7 +91,8 @@ impl SumsMechanism for PrivUnitSums {
     }
 
     fn exact(&self) -> Result<Arc<dyn SumsMechanism>, ReleaseError> {
-        Ok(Arc::new(Self { item: self.item.exact()?, ..self.clone() }))
+        let item = self.exact.get_or_init(|| self.item.exact()).clone()?;
+        Ok(Arc::new(Self { item, ..self.clone() }))
     }
 
     fn laws(&self) -> Vec<SamplerLaw> {
