@@ -153,7 +153,7 @@ fn of_sums(name: &str, generalized: bool, calibration: Calibration, claim: Claim
         let whole = scored(side, (1.0, 1.0), stream, &mut |t, released| {
             score += match law {
                 VectorLaw::Generalized { .. } if t.is_power_of_two() => separation(law, released, &direction),
-                VectorLaw::Generalized { .. } | VectorLaw::None => 0.0,
+                VectorLaw::Generalized { .. } | VectorLaw::None | VectorLaw::Unit(_) => 0.0,
                 VectorLaw::Gaussian { .. } => weights[t as usize - 1] * separation(law, released, &direction),
             };
         });

@@ -2,6 +2,7 @@
 //!
 //! One user's context, arm and reward change; all other users have zero contexts, which add nothing.
 
+use super::caps::{self, CapScore};
 use super::rewards::claim;
 use super::sums::claim_of;
 use super::vertices::falling;
@@ -36,6 +37,15 @@ struct AuditedUser {
     context: [f64; SIZE],
     arm: usize,
     reward: f64,
+}
+
+impl AuditedUser {
+    /// Returns context, reward and arm as they are clipped, with rewards in [-1/2, 1/2].
+    fn item(self) -> caps::Item {
+        let length = self.context.iter().map(|x| x * x).sum::<f64>().sqrt().max(1.0);
+        let context = self.context.map(|x| if length.is_finite() { x / length } else { 0.0 });
+        (context.to_vec(), 0.5 * self.reward.clamp(-1.0, 1.0), self.arm)
+    }
 }
 
 /// Makes a spec's policy, for rewards in [-1, 1] and contexts of length 1.
@@ -111,9 +121,13 @@ struct InteractionAttackPlan<'a> {
 
 /// Returns the attacks on running sums of all arms by a factorisation.
 ///
-/// With `own`, every user adds their own noise.
+/// With `own` every user adds their own noise, with `privunit` their own point of a sphere.
 pub fn sums(mechanism: &'static str) -> Result<Vec<Case>, Error> {
-    let (policy, asked) = if mechanism == "own" { ("ldp-linucb", "auto") } else { ("dp-linucb", mechanism) };
+    let (policy, asked) = match mechanism {
+        "own" => ("ldp-linucb", "local-gaussian"),
+        "privunit" => ("ldp-linucb", mechanism),
+        _ => ("dp-linucb", mechanism),
+    };
     let of = |growth: f64, rounds: u64| made(Item::of(policy).set("growth", growth), asked, BUDGET, rounds);
     let (every, few, sparse) = (of(1.0, SUMS)?, of(1.0, FEW_SUMS)?, of(2.0, FEW_SUMS)?);
     let long = InteractionAttackPlan { calibrated: &every, rounds: SUMS, releases: SUMS, from: 1, count: 1 };
@@ -138,29 +152,45 @@ pub fn sums(mechanism: &'static str) -> Result<Vec<Case>, Error> {
         (", 4 participations in one release", at_once, first, turned, "rounds 5 to 8 of one user, all in one release"),
     ];
     let layout = GramLayout { n_blocks: SIZE, dimension: SIZE, joint: false };
-    let cases = pairs.map(|(suffix, plan, first, second, words)| {
-        let InteractionAttackPlan { calibrated, rounds, releases, from, count } = plan;
-        let claim = claim_of(&calibrated.ledger(), count);
-        let of = Arc::clone(calibrated);
-        let play = move |side: Side, stream: &mut Stream, row: &mut [f64]| {
-            let mut parts = row.chunks_exact_mut(layout.len());
-            let mut whole = true;
-            told(of.as_ref(), rounds, (from, count, side.pick(first, second)), stream, |_, signal| {
-                if let InteractionSignal::Sums { entries, .. } = signal {
-                    match parts.next() {
-                        Some(part) => part.copy_from_slice(entries),
-                        None => whole = false,
+    // Points of one user that are released together are a sum, of which no cap is known.
+    let cases = pairs.into_iter().filter(|(_, plan, ..)| mechanism != "privunit" || plan.releases == plan.rounds).map(
+        |(suffix, plan, first, second, words)| {
+            let InteractionAttackPlan { calibrated, rounds, releases, from, count } = plan;
+            let claim = claim_of(&calibrated.ledger(), count);
+            let of = Arc::clone(calibrated);
+            let play = move |side: Side, stream: &mut Stream, row: &mut [f64]| {
+                let mut parts = row.chunks_exact_mut(layout.len());
+                let mut whole = true;
+                told(of.as_ref(), rounds, (from, count, side.pick(first, second)), stream, |_, signal| {
+                    if let InteractionSignal::Sums { entries, .. } = signal {
+                        match parts.next() {
+                            Some(part) => part.copy_from_slice(entries),
+                            None => whole = false,
+                        }
                     }
-                }
-            });
-            whole && parts.next().is_none()
-        };
-        let pair = format!("one of {rounds} users: {words}, all others with contexts of zeros");
-        Case::discriminant(format!("visits-{mechanism}{suffix}"), claim, pair, releases as usize * layout.len(), play)
-            .gaussian()
-            .source("docs/proofs/interactions.md")
-    });
-    Ok(cases.into())
+                });
+                whole && parts.next().is_none()
+            };
+            let pair = format!("one of {rounds} users: {words}, all others with contexts of zeros");
+            let name = format!("visits-{mechanism}{suffix}");
+            if let Some(score) = CapScore::of(&calibrated.ledger(), SIZE, [first, second].map(AuditedUser::item)) {
+                // What was released for the changed user's rounds: the steps of the sums.
+                let steps = move |side: Side, stream: &mut Stream, row: &mut [f64]| {
+                    let whole = play(side, stream, row);
+                    let n = layout.len();
+                    (n..row.len()).rev().for_each(|at| row[at] -= row[at - n]);
+                    row.rotate_left((from as usize - 1) * n);
+                    whole
+                };
+                let size = (layout.len(), releases as usize, count as usize);
+                return caps::case((name, pair), claim, (score, SIZE), size, steps);
+            }
+            Case::discriminant(name, claim, pair, releases as usize * layout.len(), play)
+                .gaussian()
+                .source("docs/proofs/interactions.md")
+        },
+    );
+    Ok(cases.collect())
 }
 
 /// Returns the attacks on choices of every arm.

@@ -7,7 +7,7 @@ use super::{
 use privateer_config::error::Error;
 use privateer_privacy::curator::input_noise;
 use privateer_privacy::mechanism::{duchi, gaussian, hybrid, laplace, none, piecewise, response};
-use privateer_privacy::sums::{batch, joint, local, none as sums_none, shuffle};
+use privateer_privacy::sums::{batch, joint, local, none as sums_none, privunit, shuffle};
 
 /// Describes a registered audit.
 #[derive(Debug, Clone, Copy)]
@@ -48,6 +48,7 @@ pub static AUDITS: &[AuditEntry] = &[
     sound("sums-sqrt-toeplitz", "sums over users by the square root", || sums::cases(&joint::ENTRIES[3])),
     sound("sums-banded-toeplitz", "sums over users by the banded square root", || sums::cases(&joint::ENTRIES[4])),
     sound("sums-local-gaussian", "every user's own item", || sums::cases(&local::ENTRY)),
+    sound("sums-privunit", "every user's own item as a point of a sphere", || sums::cases(&privunit::ENTRY)),
     sound("sums-batch-laplace", "sums of batches, Laplace noise", || sums::cases(&batch::ENTRIES[0])),
     sound("sums-batch-gaussian", "sums of batches, Gaussian noise", || sums::cases(&batch::ENTRIES[1])),
     sound("sums-batch-shuffle", "means of shuffled answers of batches", || sums::cases(&shuffle::ENTRY)),
@@ -67,10 +68,12 @@ pub static AUDITS: &[AuditEntry] = &[
     sound("choices-gumbel", "choices of a vertex by the exponential mechanism", || vertices::choices(true))
         .of(&["dp-pofw with gumbel"]),
     sound("choices-laplace", "choices of a vertex with Laplace noise", || vertices::choices(false)).of(&["dp-pofw with laplace"]),
-    sound("sample-gaussian", "one gradient a sample, independent normals", || steps::samples(false))
+    sound("sample-gaussian", "one gradient a sample, independent normals", || steps::samples("gaussian"))
         .of(&["local-md with gaussian"]),
-    sound("sample-generalized-gaussian", "the same, generalised Gaussian", || steps::samples(true))
+    sound("sample-generalized-gaussian", "the same, generalised Gaussian", || steps::samples("generalized-gaussian"))
         .of(&["local-md with generalized-gaussian"]),
+    sound("sample-privunit", "one gradient a sample, as a point of a sphere", || steps::samples("privunit"))
+        .of(&["local-md with privunit"]),
     sound("batch-gaussian", "mean gradients of batches, independent normals", || steps::batches(false))
         .of(&["noisy-sfw with gaussian"]),
     sound("batch-generalized-gaussian", "the same, generalised Gaussian", || steps::batches(true))
@@ -86,6 +89,8 @@ pub static AUDITS: &[AuditEntry] = &[
     sound("visits-banded-toeplitz", "sums over interactions by the banded square root", || interactions::sums("banded-toeplitz"))
         .of(&["dp-linucb with banded-toeplitz"]),
     sound("visits-own", "every user's own item", || interactions::sums("own")).of(&["ldp-linucb with local-gaussian"]),
+    sound("visits-privunit", "every user's own item as a point of a sphere", || interactions::sums("privunit"))
+        .of(&["ldp-linucb with privunit"]),
     sound("visits-gumbel", "choices of every arm by the exponential mechanism", || interactions::choices("gumbel"))
         .of(&["dp-hdb with gumbel"]),
     sound("visits-laplace", "choices of every arm with Laplace noise", || interactions::choices("laplace"))
@@ -102,6 +107,7 @@ pub static AUDITS: &[AuditEntry] = &[
     sound("discrete-gaussian-sums", "release of sums over users", sums::released),
     sound("exact-sums-batch-laplace", "release of sums of batches", || sums::released_batches(&batch::ENTRIES[0])),
     sound("exact-sums-batch-gaussian", "release of sums of batches, Gaussian", || sums::released_batches(&batch::ENTRIES[1])),
+    sound("ranked-points", "release of everybody's own point of a sphere", sums::released_points),
     sound("exact-exponential", "release of one candidate", recommendation::released),
 ];
 

@@ -13,6 +13,7 @@
 //! calibration.
 
 mod bound;
+mod caps;
 mod case;
 mod curators;
 pub mod deployment;

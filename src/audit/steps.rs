@@ -59,9 +59,12 @@ fn vector(law: VectorLaw) -> Result<Box<dyn VectorNoise>, Error> {
 ///
 /// # Errors
 /// If the calibration refuses the terms.
-pub fn samples(generalized: bool) -> Result<Vec<Case>, Error> {
-    let terms = of_l3(CLAIM, 8)?;
-    let (law, clip) = (terms.step_noise(generalized).map_err(|refusal| refused(&refusal))?.noise, terms.bounds(1.0));
+pub fn samples(kind: &'static str) -> Result<Vec<Case>, Error> {
+    let (terms, generalized, is_pure) = (of_l3(CLAIM, 8)?, kind == "generalized-gaussian", kind == "privunit");
+    let priced = if is_pure { terms.unit_noise() } else { terms.step_noise(generalized) };
+    let (law, clip) = (priced.map_err(|refusal| refused(&refusal))?.noise, terms.bounds(1.0));
+    let claim = Claim { delta: if is_pure { 0.0 } else { CLAIM.delta }, ..CLAIM };
+    // Of g and -g in the direction in which the l3 ball extends farthest, a release on a sphere shows most.
     let g = direction(generalized);
     let attack = move |side: Side, stream: &mut Stream| {
         let Ok(noise) = vector(law) else { return f64::NAN };
@@ -69,9 +72,9 @@ pub fn samples(generalized: bool) -> Result<Vec<Case>, Error> {
         let x = g.map(|g| side.pick(g, -g));
         separation(law, gradients.release(&[0.0; DIMENSION], Raw::seal(Sample { x: &x, y: 1.0 }), stream).value(), &g)
     };
-    let name = format!("sample-{}", kind(generalized));
+    let name = format!("sample-{kind}");
     let pair = "gradients g and -g of one sample, length 1 in l3";
-    let mut cases = vec![Case::new(name.clone(), CLAIM, pair, "the likelihood ratio of its release", attack)];
+    let mut cases = vec![Case::new(name.clone(), claim, pair, "the likelihood ratio of its release", attack)];
     for (suffix, size, y, words) in OUTSIDE {
         let play = move |side: Side, stream: &mut Stream, row: &mut [f64]| {
             let Ok(noise) = vector(law) else { return false };
@@ -81,12 +84,13 @@ pub fn samples(generalized: bool) -> Result<Vec<Case>, Error> {
             row.copy_from_slice(gradients.release(&[0.0; DIMENSION], Raw::seal(Sample { x: &x, y }), stream).value());
             true
         };
-        cases.push(Case::discriminant(format!("{name}, {suffix}"), CLAIM, format!("{words}, one sample"), DIMENSION, play));
+        cases.push(Case::discriminant(format!("{name}, {suffix}"), claim, format!("{words}, one sample"), DIMENSION, play));
     }
     if generalized {
         cases.push(many_dimensions(&name)?);
     }
-    Ok(cases.into_iter().map(|case| finished(case, generalized)).collect())
+    let of_sphere = |case: Case| case.source("docs/proofs/privunit.md");
+    Ok(cases.into_iter().map(|case| if is_pure { of_sphere(case) } else { finished(case, generalized) }).collect())
 }
 
 /// Returns the attack in many dimensions, where noise of the l3 norm itself is the least.

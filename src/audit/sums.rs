@@ -2,13 +2,14 @@
 //!
 //! The pair of one user changes at the worst angle; the data of all other users are known. Sums of batches hold rewards alone.
 
+use super::caps::{self, CapScore};
 use super::rewards::{claim, refused};
 use super::{Case, Claim, Side};
 use privateer_config::error::Error;
 use privateer_numerics::rng::Stream;
 use privateer_privacy::accounting::sensitivity::Participation;
 use privateer_privacy::release::ChannelRelease;
-use privateer_privacy::sums::{Epochs, SumsEntry, SumsMechanism, SumsNeed, joint, local, shuffle};
+use privateer_privacy::sums::{Epochs, SumsEntry, SumsMechanism, SumsNeed, joint, local, privunit, shuffle};
 use privateer_privacy::{
     Budget, Calibration, Channel, Delta, Ledger, Protection, Query, Raw, Released, Request, RewardFacts, Signal,
 };
@@ -44,6 +45,14 @@ pub fn released() -> Result<Vec<Case>, Error> {
     let mut cases = of(&joint::ENTRIES[2], EXACT_ROUNDS, SumsAttackNoise::Exact)?;
     cases.extend(of(&joint::ENTRIES[0], EXACT_ROUNDS, SumsAttackNoise::Exact)?);
     cases.extend(of(&local::ENTRY, EXACT_ROUNDS, SumsAttackNoise::Exact)?);
+    Ok(cases)
+}
+
+/// Returns the attacks on real releases of points of a sphere.
+pub fn released_points() -> Result<Vec<Case>, Error> {
+    let mut cases = of(&privunit::ENTRY, 1, SumsAttackNoise::Exact)?;
+    // A release draws many points: two cases show what the others would.
+    cases.retain(|case| matches!(case.name.as_str(), "ranked-points" | "ranked-points, right angle"));
     Ok(cases)
 }
 
@@ -211,11 +220,27 @@ fn case(entry: &SumsEntry, noise: SumsAttackNoise, plan: SumsAttackPlan) -> Resu
             (format!("{kind}-{}{suffix}", entry.name), proof)
         }
         SumsAttackNoise::Simulated => (format!("sums-{}{suffix}", entry.name), "docs/proofs/sums.md"),
+        SumsAttackNoise::Exact if entry.name == privunit::ENTRY.name => {
+            (format!("ranked-points{suffix}"), "docs/proofs/privunit.md")
+        }
         SumsAttackNoise::Exact => (format!("discrete-gaussian-sums, {}{suffix}", entry.name), "docs/proofs/released-sums.md"),
     };
     let given = if entry.serves == Protection::LocalSums { rounds } else { releases };
     let at =
         if participations == 1 { format!("in round 1 of {rounds}") } else { format!("{rounds} rounds, {releases} releases") };
+    // Features and rewards that the clip moves.
+    let clipped = |([x, y], reward): Data| {
+        let length = if x.is_finite() { x.hypot(y).max(1.0) } else { f64::INFINITY };
+        (vec![if x.is_finite() { x / length } else { 0.0 }, y / length], reward.clamp(-1.0, 1.0), 0)
+    };
+    let ledger = match noise {
+        SumsAttackNoise::Simulated => mechanism.ledger(),
+        SumsAttackNoise::Exact => mechanism.exact().map_or_else(|_| mechanism.ledger(), |exact| exact.ledger()),
+    };
+    if let Some(score) = CapScore::of(&ledger, 1, [first, second].map(clipped)) {
+        let size = (width, given as usize, participations as usize);
+        return Ok(caps::case((name, format!("{pair}, {at}")), claim, (score, FEATURES), size, play));
+    }
     let case = Case::discriminant(name, claim, format!("{pair}, {at}, all else known"), given as usize * width, play);
     // One number a batch is drawn in no time.
     let case = if width == 1 && noise == SumsAttackNoise::Simulated { case.effort(4) } else { case };

@@ -15,9 +15,10 @@ const ERRATA: &str = include_str!("../../docs/privacy.md");
 
 /// Documents with the proof of a mechanism's promise, by the first letters of its name.
 /// A mechanism for one reward has a document of its own name.
-const PROOFS: [(&str, &str); 6] = [
+const PROOFS: [(&str, &str); 7] = [
     ("discrete", "discrete"),
     ("local-gaussian", "sums"),
+    ("privunit", "privunit"),
     ("tree", "sums"),
     ("blt", "sums"),
     ("batch", "batches"),

@@ -8,8 +8,19 @@ use privateer_config::params::{Args, Table};
 use privateer_privacy::{Refusal, Request};
 
 /// Mechanisms that a spec can name for interactions.
-pub const INTERACTION_MECHANISMS: [&str; 10] =
-    ["auto", "none", "tree", "honaker", "blt", "sqrt-toeplitz", "banded-toeplitz", "local-gaussian", "laplace", "gumbel"];
+pub const INTERACTION_MECHANISMS: [&str; 11] = [
+    "auto",
+    "none",
+    "tree",
+    "honaker",
+    "blt",
+    "sqrt-toeplitz",
+    "banded-toeplitz",
+    "local-gaussian",
+    "privunit",
+    "laplace",
+    "gumbel",
+];
 
 /// Holds a privacy request as read from a spec, with the places of its keys.
 #[derive(Debug, Clone)]

@@ -38,7 +38,7 @@ pub fn gradient_privacy_keys() -> Vec<KeyDoc> {
 
 /// Reads `[privacy]`.
 fn request(args: &Args<'_>, stated: bool) -> GradientRequest {
-    let words = ["auto", "none", "gaussian", "generalized-gaussian", "laplace", "gumbel"];
+    let words = ["auto", "none", "gaussian", "generalized-gaussian", "privunit", "laplace", "gumbel"];
     let mut spec = privacy::request(
         args,
         &words,

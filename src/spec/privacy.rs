@@ -6,10 +6,10 @@ use privateer_config::error::{Diagnostic, Error, Place, Sources};
 use privateer_config::params::{Args, KeyDoc, Sink, Table, Value};
 use privateer_privacy::accounting::sensitivity::Participation;
 use privateer_privacy::mechanism::OutsideEntry;
-use privateer_privacy::sums::{SumsEntry, SumsNeed};
+use privateer_privacy::sums::{SumsEntry, SumsNeed, privunit};
 use privateer_privacy::{
     Budget, Calibration, Channel, Delta, Epsilon, MechanismEntry, Protection, Protects, Refusal, Request, RewardFacts, automatic,
-    automatic_for_rewards, automatic_for_streams,
+    automatic_for_items, automatic_for_rewards, automatic_for_streams,
 };
 
 /// Holds a privacy request as read from a spec.
@@ -135,7 +135,8 @@ impl PrivacyPlan {
             args.missing("epsilon", "a finite number > 0, the privacy loss of one user's reward");
             return None;
         }
-        let needs_delta = name != "none" && matches!(protection, Protection::Sums | Protection::LocalSums);
+        let needs_delta =
+            matches!(protection, Protection::Sums | Protection::LocalSums) && !["none", privunit::ENTRY.name].contains(&name);
         if needs_delta && !args.has("delta") {
             args.missing("delta", "a number > 0 and < 1, at most one over the number of users: the noise of sums is Gaussian");
             return None;
@@ -195,7 +196,7 @@ impl PrivacyPlan {
             (MechanismChoice::Outside(entry), _) => entry.build(&request, facts).map(Channel::Rewards),
             (MechanismChoice::Sums(entry), need) => {
                 let need = need.unwrap_or_else(|| SumsNeed::of_rewards(facts.rounds, None));
-                let entry = if self.automatic { returning(entry, &mut request, need) } else { entry };
+                let entry = if self.automatic { automatic_for_need(**entry, &mut request, facts, need) } else { **entry };
                 (entry.build)(&request, facts, need).map(Channel::Sums)
             }
         }
@@ -242,15 +243,20 @@ pub(super) fn request(args: &Args<'_>, mechanisms: &[&'static str], default: &'s
     Request { mechanism, calibration, budget, clip: None }
 }
 
-/// Returns the mechanism for sums that `auto` stands for where users return, which depends on the releases.
-fn returning(entry: &'static SumsEntry, request: &mut Request, need: SumsNeed) -> &'static SumsEntry {
+/// Returns the mechanism for sums that `auto` stands for, where that depends on what the policy needs.
+fn automatic_for_need(entry: SumsEntry, request: &mut Request, facts: &RewardFacts, need: SumsNeed) -> SumsEntry {
+    if entry.serves == Protection::LocalSums {
+        let entry = automatic_for_items(request, facts, need);
+        request.mechanism = entry.name;
+        return entry;
+    }
     if entry.serves != Protection::Sums {
         return entry;
     }
     let rows = need.in_releases(request.budget.participation);
     let name = automatic_for_streams("auto", Protects::JointSums, request.calibration, rows, need.releases);
     request.mechanism = name;
-    SUMS.iter().find(|other| other.name == name).unwrap_or(entry)
+    SUMS.iter().copied().find(|other| other.name == name).unwrap_or(entry)
 }
 
 /// Reads how often one user takes part.

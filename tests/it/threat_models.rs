@@ -85,7 +85,7 @@ fn rows() -> Vec<(&'static str, ThreatModel)> {
             points("kind = \"tgp-ucb\"\nridge = 1.0"),
         ),
         ("simulated sums: `jdp-gp-ucb`, `jdp-linucb`", points("kind = \"jdp-gp-ucb\"")),
-        ("simulated sums: `local-jdp-gp-ucb`", points("kind = \"local-jdp-gp-ucb\"")),
+        ("simulated sums: `local-jdp-gp-ucb` with `privunit` or `local-gaussian`", points("kind = \"local-jdp-gp-ucb\"")),
         ("simulated choice: `fixed-design`", points("kind = \"fixed-design\"\ncandidates = 4")),
         ("simulated sums: `batched-gp-ucb`, `dp-bpe`, `dp-se`", points("kind = \"batched-gp-ucb\"")),
         (
@@ -94,12 +94,12 @@ fn rows() -> Vec<(&'static str, ThreatModel)> {
         ),
         ("simulated contexts: `dp-linucb`", contexts("dp-linucb")),
         ("simulated contexts: `dp-hdb`", contexts("dp-hdb")),
-        ("simulated contexts: `ldp-linucb`", contexts("ldp-linucb")),
+        ("simulated contexts: `ldp-linucb` with `privunit` or `local-gaussian`", contexts("ldp-linucb")),
         (
             "simulated samples: `dp-tofw`, `dp-ftrl`, `dp-pofw`, `noisy-sfw`, `phased-sgd`, `snowball-sgd`, `noisy-giga`",
             samples("dp-tofw"),
         ),
-        ("simulated samples: `local-md`", samples("local-md")),
+        ("simulated samples: `local-md` with `privunit` or Gaussian noise", samples("local-md")),
         ("simulated inputs: `[curator]`", inputs),
         (
             "`curate`, `RowsRelease`",

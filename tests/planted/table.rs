@@ -89,6 +89,11 @@ pub const ROWS: &[Row] = &[
         &["randomised-response", "response-on-levels"],
         "mechanisms::noise::randomised_response_answers_at_its_epsilon",
     ),
+    row(
+        CapCoin,
+        &["sums-privunit", "visits-privunit", "sample-privunit", "ranked-points"],
+        "mechanisms::noise::a_cap_is_left_at_its_probability",
+    ),
     row(HybridBranch, &["hybrid", "hybrid-on-a-grid"], "mechanisms::noise::the_hybrid_mixes_by_a_public_coin"),
     row(
         StreamNoise,
@@ -159,7 +164,7 @@ pub const ROWS: &[Row] = &[
     ),
     row(
         ReturningRewards,
-        &["laplace", "gaussian", "duchi", "sums-batch-laplace", "sums-batch-gaussian", "sums-local-gaussian"],
+        &["laplace", "gaussian", "duchi", "sums-batch-laplace", "sums-batch-gaussian", "sums-local-gaussian", "sums-privunit"],
         "mechanisms::prices::noise_of_rewards_covers_every_answer",
     ),
     row(GroupPrice, &["sums-tree", "sums-blt", "visits-tree"], "mechanisms::prices::a_group_in_one_stream_is_priced_as_a_group"),

@@ -6,7 +6,8 @@
 use crate::accounting::sensitivity::Participation;
 use crate::mechanism::of_least_variance;
 use crate::streams::columns;
-use crate::{Calibration, Factor, Request};
+use crate::sums::{Spectrum, SumsEntry, SumsNeed, local, privunit};
+use crate::{Calibration, Factor, Request, RewardFacts};
 
 /// Says what a mechanism protects and releases.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -32,7 +33,7 @@ pub enum Protects {
 /// The selected names, in the order of [`Calibration::ALL`].
 const AUTOMATIC: [(Protects, [&str; 3]); 8] = [
     (Protects::JointSums, ["tree", "tree", "blt"]),
-    (Protects::LocalSums, ["local-gaussian", "local-gaussian", "local-gaussian"]),
+    (Protects::LocalSums, ["local-gaussian", "local-gaussian", "privunit"]),
     (Protects::Batches, ["batch-laplace", "batch-laplace", "batch-laplace"]),
     (Protects::Answer, ["exponential", "exponential", "exponential"]),
     (Protects::Choices, ["laplace", "laplace", "gumbel"]),
@@ -72,6 +73,27 @@ pub fn automatic_for_streams(
         columns(of.as_ref(), participation) * libm::sqrt(of.largest_variance())
     };
     if error(Factor::BandedToeplitz) < error(usual) { "banded-toeplitz" } else { name }
+}
+
+/// Returns the mechanism for every user's own item of sums, for a request whose mechanism is `auto`.
+///
+/// The papers' is `local-gaussian`; the tight one has the least noise at the request's budget.
+pub fn automatic_for_items(request: &Request, facts: &RewardFacts, need: SumsNeed) -> SumsEntry {
+    if !request.calibration.redesigns() {
+        return local::ENTRY;
+    }
+    let std = |entry: SumsEntry| match (entry.build)(&Request { mechanism: entry.name, ..*request }, facts, need)
+        .ok()?
+        .facts()
+        .spectrum
+    {
+        Spectrum::Local { gram, .. } => Some(gram),
+        _ => None,
+    };
+    match (std(local::ENTRY), std(privunit::ENTRY)) {
+        (Some(gaussian), sphere) if sphere.is_none_or(|sphere| gaussian < sphere) => local::ENTRY,
+        _ => privunit::ENTRY,
+    }
 }
 
 /// Returns the name of the mechanism for single rewards that a request stands for: its own, unless it is `auto`.

@@ -57,6 +57,28 @@ pub enum Event {
         /// Probability of each other value.
         wrong: f64,
     },
+    /// A vector was drawn from a density with two levels on a sphere: in a cap around the input, and outside of it.
+    Cap {
+        /// Dimension of the sphere, at least 3.
+        dimension: u64,
+        /// Height of the cap over the sphere's radius, at most 1.
+        gap: f64,
+        /// Probability of a vector outside of the cap.
+        rare: f64,
+        /// Radius of the sphere, in units of the vector.
+        length: f64,
+    },
+    /// One of several vectors of a sphere, drawn without the input, was chosen by the rank of its distance to the input.
+    Ranks {
+        /// Number of vectors.
+        draws: u64,
+        /// Number of nearest vectors that are likelier than the others.
+        favoured: u64,
+        /// How many times as likely, at least 1.
+        odds: f64,
+        /// Radius of the sphere, in units of the vector.
+        length: f64,
+    },
     /// A public coin chose between [`Event::TwoPoint`] and [`Event::TwoLevel`].
     Mixture {
         /// As in [`Event::TwoPoint`].

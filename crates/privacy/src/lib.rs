@@ -38,6 +38,7 @@ pub mod noise;
 pub mod odometer;
 pub mod planted;
 pub mod printed;
+pub mod priv_unit;
 mod privatizer;
 pub mod quote;
 mod refusal;
@@ -50,7 +51,7 @@ mod threat_model;
 
 pub use accountant::{PrivacyLoss, price};
 pub use analytic_gaussian::{analytic_gaussian_sigma, gaussian_delta, gdp_epsilon, gdp_mu};
-pub use automatic::{Protects, automatic, automatic_for_rewards, automatic_for_streams};
+pub use automatic::{Protects, automatic, automatic_for_items, automatic_for_rewards, automatic_for_streams};
 pub use budget::{BadDelta, BadEpsilon, Budget, Delta, Epsilon};
 pub use calibration::{Calibration, Scale, UnknownCalibration};
 pub use channel::Channel;

@@ -282,6 +282,11 @@ fn sensitivity_of(ledger: &Ledger) -> (Option<f64>, String, Option<f64>) {
             };
             (mu.is_finite().then_some(mu * one), derivation, Some(one))
         }
+        (_, Event::Cap { .. } | Event::Ranks { .. }) => {
+            let derivation =
+                "for every input the law has two levels on one sphere: their ratio is the loss, and no distance enters";
+            (None, derivation.to_owned(), None)
+        }
         (Unit::Sample, Event::NonPrivate) => (None, "samples enter as they are".to_owned(), None),
         (Unit::Sample, &Event::Gaussian { sensitivity, .. }) if sensitivity.is_finite() => {
             let derivation = "features and gradients are clipped, L2 norm, columns of the factorisation counted; one mechanism over the whole run";
@@ -375,6 +380,18 @@ fn event_words(event: &Event) -> String {
         E::Response { right, wrong } => {
             format!("one of several values, its own with probability {}, each other with {}", short(right), short(wrong))
         }
+        E::Cap { dimension, gap, rare, length } => format!(
+            "a vector on a sphere of radius {} in {dimension} dimensions: with probability {} in the cap of height {} of the radius around \
+             the input, else outside of it",
+            short(length),
+            short(1.0 - rare),
+            short(gap)
+        ),
+        E::Ranks { draws, favoured, odds, length } => format!(
+            "one of {draws} random vectors on a sphere of radius {}, each of the {favoured} nearest to the input {} times as likely as another",
+            short(length),
+            short(odds)
+        ),
         E::Mixture { rare, high, low, two_level_share } => format!(
             "with probability {} a density of two levels, {} and {}, else one of two values, the rarer with probability {}",
             short(two_level_share),

@@ -84,6 +84,18 @@ impl Request {
         Ok(())
     }
 
+    /// Refuses a mechanism of ours that no paper prints.
+    ///
+    /// # Errors
+    /// A refusal on `mechanism` under the as-printed calibration.
+    pub(crate) fn refuse_as_printed(&self, printed: &'static str) -> Result<(), Refusal> {
+        if self.calibration.corrects() {
+            return Ok(());
+        }
+        let message = format!("the paper prints `{printed}`, not `{}`", self.mechanism);
+        Err(Refusal::new("mechanism", message, format!("`{printed}`, `auto`, or `calibration = \"tight\"`")))
+    }
+
     /// Returns the failure probability; `users` is for the hint of the refusal.
     pub fn delta(&self, users: u64) -> Result<Delta, Refusal> {
         self.budget.delta.ok_or_else(|| {

@@ -148,6 +148,7 @@ fn proof(ledger: &Ledger) -> &str {
             "sums"
         }
         (Event::Choice { .. }, _) => "recommendation",
+        (Event::Cap { .. } | Event::Ranks { .. }, _) => "privunit",
         (_, "batch-laplace" | "batch-gaussian") => "batches",
         (_, "batch-shuffle") => "shuffled",
         (Event::GeneralizedGaussian { .. } | Event::Choices { .. } | Event::Subsampled { .. }, _) => "accounting",

@@ -6,9 +6,11 @@ use privateer_config::error::Error;
 use privateer_config::params::Args;
 use privateer_numerics::rng::Stream;
 use privateer_privacy::accounting::sensitivity::Participation;
-use privateer_privacy::gradients::{Constants, Gradient, PricedNoise, Sample, SampleClip, Terms};
+use privateer_privacy::gradients::{Constants, Gradient, PricedNoise, Sample, SampleClip, StepNoise, Terms};
 use privateer_privacy::streams::Factorisation;
-use privateer_privacy::{Budget, Claim, ClaimUnit, Protects, Raw, Refusal, Request, automatic, automatic_for_streams, quote};
+use privateer_privacy::{
+    Budget, Claim, ClaimUnit, Event, Protects, Raw, Refusal, Request, automatic, automatic_for_streams, quote,
+};
 use std::fmt;
 use std::sync::Arc;
 
@@ -203,12 +205,15 @@ impl GradientRequest {
         local: bool,
         notes: &[&str],
     ) -> (Claim, N) {
+        let budget =
+            terms.budget.map(|budget| Budget { participation: terms.participation, ..budget.into() }).unwrap_or_default();
+        let is_pure = matches!(priced.event, Event::Cap { .. });
         let claim = Claim {
             mechanism,
             calibration: self.spec.calibration,
             unit: ClaimUnit::Sample { clipped: terms.clip.is_some(), local },
             event: priced.event,
-            budget: terms.budget.map(|budget| Budget { participation: terms.participation, ..budget.into() }).unwrap_or_default(),
+            budget: Budget { delta: budget.delta.filter(|_| !is_pure), ..budget },
             noise_formula: priced.noise_formula,
             doubt: None,
             notes: notes.iter().map(|note| (*note).to_owned()).collect(),
@@ -245,12 +250,35 @@ impl GradientRequest {
         match automatic(self.spec.mechanism, Protects::Gradients, self.spec.calibration) {
             "generalized-gaussian" => Ok(true),
             "gaussian" | "none" => Ok(false),
+            name @ "privunit" => Err(Refusal::new(
+                "mechanism",
+                format!("`{name}` releases single vectors, and this learner needs noise on sums or means"),
+                "`auto`, `gaussian`, `generalized-gaussian` or `none`",
+            )),
             other => Err(Refusal::new(
                 "mechanism",
                 format!("`{other}` is noise of a choice, and this learner releases vectors"),
                 "`auto`, `gaussian`, `generalized-gaussian` or `none`",
             )),
         }
+    }
+
+    /// Returns the name and the noise of one gradient per sample; `auto` takes the least in the tight calibration.
+    ///
+    /// # Errors
+    /// If the mechanism is not one for vectors.
+    pub fn step_noise(&self, terms: &Terms) -> Result<(&'static str, PricedNoise<StepNoise>), Refusal> {
+        const SPHERE: &str = "privunit";
+        if self.spec.mechanism == SPHERE {
+            return Ok((SPHERE, terms.unit_noise()?));
+        }
+        let generalized = self.generalized()?;
+        let normal = (Self::vector_name(generalized, terms.budget.is_some()), terms.step_noise(generalized)?);
+        if self.spec.mechanism != "auto" || !self.spec.calibration.redesigns() {
+            return Ok(normal);
+        }
+        let (sphere, d) = (terms.unit_noise()?, terms.dimension);
+        Ok(if sphere.noise.length(d) < normal.1.noise.length(d) { (SPHERE, sphere) } else { normal })
     }
 
     /// Returns the name of the noise on vectors.

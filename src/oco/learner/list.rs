@@ -85,6 +85,12 @@ pub static GRADIENT_NOISES: &[Named<()>] = &[
         paper: "Han2022",
         build: (),
     },
+    Named {
+        name: "privunit",
+        summary: "a point of a sphere in place of one vector; what `auto` is for single gradients where it has less noise",
+        paper: "Bhowmick2018",
+        build: (),
+    },
     Named { name: "generalized-gaussian", summary: "exp(-|z|_+² / 2 sigma²) for a smooth norm", paper: "Han2022", build: () },
     Named { name: "laplace", summary: "Laplace noise on the score of each vertex", paper: "Han2022", build: () },
     Named {

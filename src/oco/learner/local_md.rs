@@ -32,12 +32,11 @@ pub(super) fn prepare(setting: &Setting, request: &GradientRequest, learning_rat
             Refusal::new("kind", message, "a set of such a geometry").hint("`dp-tofw` works for all p > 1, `dp-pofw` for p = 1")
         );
     }
-    let (terms, generalized) = (request.terms(setting)?, request.generalized()?);
-    let priced = terms.step_noise(generalized)?;
+    let terms = request.terms(setting)?;
+    let (name, priced) = request.step_noise(&terms)?;
     // D/(L sqrt(n)), times the factor 1/sqrt(p - 1), which gives the regularizer strength 1.
     let rounds = setting.rounds;
     let eta = learning_rate * terms.actual.diameter / (terms.lipschitz() * libm::sqrt((p - 1.0) * rounds as f64));
-    let name = GradientRequest::vector_name(generalized, terms.budget.is_some());
     let (claim, law) = request.claim(&terms, name, priced, true, &["each sample is used once"]);
     let (set, gradient, clip) = (Arc::clone(&setting.set), request.gradient(setting), terms.bounds(learning_rate));
     let make = move || {

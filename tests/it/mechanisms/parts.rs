@@ -60,7 +60,7 @@ pub fn interactions(local: bool, due: &[u64]) -> InteractionSums {
         context_length: 1.0,
         range: (-1.0, 1.0),
         calibration: Calibration::Tight,
-        mechanism: "auto",
+        mechanism: if local { "local-gaussian" } else { "auto" },
         budget: (e(1.0), d(1e-3)),
         local,
     };

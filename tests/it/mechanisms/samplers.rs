@@ -6,7 +6,7 @@ use privateer_privacy::accounting::sensitivity::{Participation, Relation, gram_a
 use privateer_privacy::mechanism::MECHANISMS;
 use privateer_privacy::release::{ChannelRelease, ReleaseLedger, RowsRelease, SamplerLaw};
 use privateer_privacy::streams::Shape;
-use privateer_privacy::sums::{Epochs, SumsNeed, batch, exponential, joint, local};
+use privateer_privacy::sums::{Epochs, SumsNeed, batch, exponential, joint, local, privunit};
 use privateer_privacy::{Budget, Calibration, Channel, Event, Factor, Protection, Request, RewardFacts, gaussian_delta};
 
 /// Room for the margin of a grid and whole steps.
@@ -144,6 +144,13 @@ fn channels() {
             assert_eq!(release.laws().len(), 1);
             // One step of rounding for one reward, whatever the size of a batch.
             keeps(&format!("{} at {budget:?}", entry.name), release.laws()[0], (4.0, 1.0), stated, WEIGHTS);
+        }
+        // Points of a sphere, up to the loss that needs too many of them.
+        let need = SumsNeed { n_features: 4, releases: 40, rounds: 40, epochs: Epochs::One, linear: false, batch: None };
+        let points = (privunit::ENTRY.build)(&request("privunit", budget, (-1.0, 1.0)), &facts((-1.0, 1.0)), need);
+        match ChannelRelease::of(&Channel::Sums(points.expect("a mechanism"))) {
+            Ok(release) => keeps("privunit", release.laws()[0], (0.0, 0.0), budget.0, WEIGHTS),
+            Err(error) => assert!(6.0 < budget.0, "{error}"),
         }
         for entry in joint::ENTRIES.into_iter().chain([local::ENTRY]) {
             for (n_features, epochs, clip) in

@@ -97,6 +97,17 @@ impl Loss {
                 let epsilon = libm::log1p((right - wrong) / wrong);
                 checked(Self::TwoLevel { epsilon, kept: right }, epsilon)
             }
+            // Opposite inputs have caps that do not meet.
+            Event::Cap { dimension, gap, rare, .. } if 3 <= dimension && 0.0 < gap && gap <= 1.0 => {
+                let epsilon = Event::cap_loss(dimension, gap, rare);
+                checked(Self::TwoLevel { epsilon, kept: 1.0 - rare }, epsilon)
+            }
+            Event::Cap { .. } => Self::Unbounded,
+            // Every vector is chosen with between 1 and `odds` times the least weight, whatever the input.
+            Event::Ranks { odds, .. } => {
+                let epsilon = libm::log(odds);
+                checked(Self::Response { epsilon }, epsilon)
+            }
             Event::Mixture { rare, high, low, two_level_share } => {
                 let (response, (epsilon, kept)) = (shuffled::loss(rare, 2), levels(high, low));
                 checked(Self::Mixture { response, epsilon, kept, share: two_level_share }, response + epsilon)

@@ -34,6 +34,14 @@ pub trait VectorNoise: fmt::Debug + Send {
     /// Fills `out` with one draw.
     fn draw(&mut self, stream: &mut Stream, out: &mut [f64]);
 
+    /// Adds noise to a value that has the length of `drawn`.
+    ///
+    /// Only releases of single values, in [`super::SampleGradients`], may have noise whose law depends on the value.
+    fn add(&mut self, stream: &mut Stream, value: &mut [f64], drawn: &mut [f64]) {
+        self.draw(stream, drawn);
+        value.iter_mut().zip(drawn).for_each(|(value, noise)| *value += *noise);
+    }
+
     /// Fills each row of `out` with one draw from its stream, of the bits of [`VectorNoise::draw`].
     fn draw_rows(&mut self, streams: &mut [&mut Stream], out: &mut [f64]) {
         let d = out.len() / streams.len().max(1);

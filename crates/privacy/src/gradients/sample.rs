@@ -26,10 +26,8 @@ impl SampleGradients {
     /// Releases the noisy gradient of one sample at `theta`.
     pub fn release(&mut self, theta: &[f64], sample: Raw<Sample<'_>>, stream: &mut Stream) -> Released<&[f64]> {
         let gradient = self.leaf.plain(theta, sample.open());
-        self.noise.draw(stream, &mut self.drawn);
-        for ((out, gradient), noise) in self.released.iter_mut().zip(gradient).zip(&self.drawn) {
-            *out = gradient + noise;
-        }
+        self.released.copy_from_slice(gradient);
+        self.noise.add(stream, &mut self.released, &mut self.drawn);
         Released::mark(self.released.as_slice())
     }
 }

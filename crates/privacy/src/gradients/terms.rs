@@ -11,8 +11,9 @@ use crate::accounting::{subsampled, zcdp};
 use crate::calibration::NoiseTerms;
 use crate::planted::{self, PlantedFault};
 use crate::printed::{Formula, bassily2020, han2022_choice, han2022_tree};
+use crate::priv_unit::{PrivUnit, PrivUnitNoise};
 use crate::streams::Factorisation;
-use crate::{Calibration, Delta, Epsilon, Event, Refusal, Scale, gdp_mu};
+use crate::{Budget, Calibration, Delta, Epsilon, Event, Refusal, Scale, gdp_mu};
 use privateer_numerics::linalg::Norm;
 
 /// Holds the constants of a loss over a set, in the set's norm.
@@ -76,6 +77,8 @@ pub enum VectorLaw {
         /// Scale of the noise.
         sigma: f64,
     },
+    /// A release on a sphere in place of a gradient and its noise, for gradients that use each sample once.
+    Unit(PrivUnit),
 }
 
 impl VectorLaw {
@@ -88,6 +91,7 @@ impl VectorLaw {
             Self::Generalized { exponent, multiplier, sigma } => {
                 Some(Box::new(GeneralizedGaussian::new(exponent, multiplier, sigma)))
             }
+            Self::Unit(mechanism) => Some(Box::new(PrivUnitNoise::from(mechanism))),
         }
     }
 
@@ -98,6 +102,7 @@ impl VectorLaw {
         match self {
             Self::None => 0.0,
             Self::Gaussian { sigma } => sigma * root,
+            Self::Unit(mechanism) => mechanism.std() * root,
             // The mean of |z|_+² is d sigma², and |z|_+ = multiplier |z|_e.
             Self::Generalized { exponent, multiplier, sigma } => from_lq(sigma * root / multiplier, exponent, d),
         }
@@ -331,6 +336,25 @@ impl Terms {
             *sensitivity /= root;
         }
         Ok(priced)
+    }
+
+    /// Calibrates the release of one gradient per sample on a sphere, at epsilon alone.
+    ///
+    /// # Errors
+    /// The as-printed calibration, or gradients that are not bounded.
+    pub fn unit_noise(&self) -> Result<PricedNoise<StepNoise>, Refusal> {
+        let Some((epsilon, _)) = self.budget else { return Ok(PricedNoise::without(VectorLaw::None)) };
+        self.refuse_unclipped()?;
+        let Some(bound) = self.bounded(self.actual.lipschitz).filter(|_| self.calibration.corrects()) else {
+            let message = "the as-printed calibration is of generalised Gaussian noise";
+            return Err(Refusal::new("mechanism", message, "`generalized-gaussian`, `auto`, or `calibration = \"tight\"`"));
+        };
+        let answer = Budget { participation: self.participation, ..epsilon.into() }.answer(epsilon);
+        let radius = from_lq(bound, self.q(), self.dimension);
+        let of = PrivUnit::new(answer, self.dimension, radius);
+        let noise_formula =
+            format!("PrivUnit [Bhowmick2018]: entries of standard deviation {:.6} for L2 norm {radius:.6}", of.std());
+        Ok(PricedNoise { noise: VectorLaw::Unit(of), event: of.event(), noise_formula })
     }
 
     /// Calibrates Gaussian noise on hidden steps of length 1, of which one sample moves a point by `share` of twice a gradient.

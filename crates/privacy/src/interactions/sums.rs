@@ -19,10 +19,12 @@ use crate::gram::{GramClip, GramLayout, GramRelease, GramStream};
 use crate::noise::Noise;
 use crate::planted::{self, PlantedFault};
 use crate::printed::{dubey2021, shariff2018, zheng2020};
+use crate::priv_unit::PrivUnitItem;
 use crate::streams::own::Own;
 use crate::streams::{Factorisation, PrefixSums, columns};
+use crate::sums::privunit;
 use crate::{
-    Budget, Calibration, Claim, ClaimUnit, Delta, Epsilon, Ledger, Protects, Raw, Refusal, ReleaseCounts, Released, Scale,
+    Budget, Calibration, Claim, ClaimUnit, Delta, Epsilon, Event, Ledger, Protects, Raw, Refusal, ReleaseCounts, Released, Scale,
     automatic_for_streams,
 };
 use std::sync::Arc;
@@ -42,7 +44,7 @@ pub struct SumsTerms {
     pub range: (f64, f64),
     /// How the paper's formulas are calibrated.
     pub calibration: Calibration,
-    /// `auto`, `tree`, `honaker`, `blt`, `sqrt-toeplitz` or `banded-toeplitz`.
+    /// `auto`, `tree`, `honaker`, `blt`, `sqrt-toeplitz` or `banded-toeplitz`; `auto`, `local-gaussian` or `privunit` where `local`.
     pub mechanism: &'static str,
     /// Privacy budget.
     pub budget: (Epsilon, Delta),
@@ -62,8 +64,11 @@ fn local_std(sigma: f64, users: u64) -> f64 {
 pub struct InteractionSums {
     terms: SumsTerms,
     noise: GramStream,
+    /// Release of every user's own item on a sphere, in place of the noise.
+    own: Option<Box<PrivUnitItem>>,
+    event: Event,
+    budget: Budget,
     name: &'static str,
-    release: GramRelease,
     clip: GramClip,
     noise_formula: String,
 }
@@ -74,6 +79,18 @@ impl InteractionSums {
     /// # Errors
     /// A refusal of a mechanism or budget that does not fit.
     pub fn calibrated(terms: SumsTerms) -> Result<Self, Refusal> {
+        if !terms.local || terms.mechanism != "auto" || !terms.calibration.redesigns() {
+            return Self::named(terms);
+        }
+        let gaussian = Self::named(SumsTerms { mechanism: "local-gaussian", ..terms.clone() });
+        let sphere = Self::named(SumsTerms { mechanism: privunit::ENTRY.name, ..terms });
+        match (gaussian, sphere) {
+            (Ok(gaussian), Ok(sphere)) => Ok(if gaussian.sigma() < sphere.sigma() { gaussian } else { sphere }),
+            (gaussian, sphere) => sphere.or(gaussian),
+        }
+    }
+
+    fn named(terms: SumsTerms) -> Result<Self, Refusal> {
         let (epsilon, delta) = terms.budget;
         let releases = terms.due.len().max(1) as u64;
         let protects = if terms.local { Protects::LocalSums } else { Protects::JointSums };
@@ -81,9 +98,9 @@ impl InteractionSums {
         let once = terms.local || terms.participation.is_once();
         let rows = if once { Participation::ONCE } else { terms.participation.in_rows_of(ends.max().unwrap_or(1)) };
         let name = automatic_for_streams(terms.mechanism, protects, terms.calibration, rows, releases);
-        if terms.local && name != "local-gaussian" {
+        if terms.local && !matches!(name, "local-gaussian" | "privunit") {
             let message = format!("`{name}` is noise of a trusted curator, and here everybody adds their own");
-            return Err(Refusal::new("mechanism", message, "`auto` or `none`"));
+            return Err(Refusal::new("mechanism", message, "`auto`, `local-gaussian`, `privunit` or `none`"));
         }
         if !terms.calibration.corrects() && !matches!(name, "tree" | "local-gaussian") {
             return Err(Refusal::new("mechanism", "the paper prints the tree and no other mechanism", "`tree`, or `auto`"));
@@ -95,7 +112,7 @@ impl InteractionSums {
             // The draws of all users add up.
             None if terms.local => Arc::new(Own::new(releases)),
             None => {
-                let of = if name == "local-gaussian" { "every user's own item" } else { "a choice" };
+                let of = if matches!(name, "local-gaussian" | "privunit") { "every user's own item" } else { "a choice" };
                 let message = format!("`{name}` is noise of {of}, and this policy releases sums");
                 return Err(Refusal::new(
                     "mechanism",
@@ -119,6 +136,15 @@ impl InteractionSums {
         } else {
             (as_given, reach)
         };
+        if name == privunit::ENTRY.name {
+            let (layout, length) = (terms.layout, clip.length / clip.feature_unit);
+            let rows = layout.n_groups() * layout.n_rows();
+            let item = PrivUnitItem::new(budget.answer(terms.budget.0), (layout.shape(), rows), (length, reward_bound), name)?;
+            let noise = GramStream::new(factorisation, item.std());
+            let (event, budget) = (item.event(), Budget { delta: None, ..budget });
+            let noise_formula = item.formula();
+            return Ok(Self { terms, noise, own: Some(Box::new(item)), event, budget, name, clip, noise_formula });
+        }
         // In the local model every user's item is released on its own.
         let stated = if terms.local { 1 } else { releases };
         let release = GramRelease {
@@ -143,7 +169,8 @@ impl InteractionSums {
         let Scale { size: sigma, formula } = release.scale(terms.calibration, terms.budget, columns, least, printed)?;
         let noise_formula = format!("sigma = {sigma:.6}: {formula}");
         let noise = GramStream::new(factorisation, sigma);
-        Ok(Self { terms, noise, release, name, clip, noise_formula })
+        let event = release.event(sigma);
+        Ok(Self { terms, noise, own: None, event, budget, name, clip, noise_formula })
     }
 
     /// Returns the divisor of contexts in the sums.
@@ -197,6 +224,12 @@ impl InteractionSums {
             clip: self.clip,
             sums: self.noise.sums(layout.shape()),
             noise: self.noise.clone(),
+            own: self.own.as_deref().map(|&item| OwnItems {
+                item,
+                sum: vec![0.0; layout.len()],
+                entries: Vec::new(),
+                draws: Vec::new(),
+            }),
             local: self.terms.local,
             z: vec![0.0; layout.dimension],
             round: 0,
@@ -209,8 +242,8 @@ impl InteractionSums {
         Ledger::of(Claim {
             mechanism: self.name,
             calibration: self.terms.calibration,
-            event: self.release.event(self.noise.sigma),
-            budget: Budget { participation: self.terms.participation, ..self.terms.budget.into() },
+            event: self.event,
+            budget: self.budget,
             unit: ClaimUnit::Interaction { clip: Some(self.terms.range), local: self.terms.local },
             noise_formula: self.noise_formula.clone(),
             doubt: None,
@@ -224,12 +257,22 @@ impl InteractionSums {
     }
 }
 
+/// Holds the sum of every user's own released item.
+struct OwnItems {
+    item: PrivUnitItem,
+    sum: Vec<f64>,
+    /// The item of one user.
+    entries: Vec<f64>,
+    draws: Vec<f64>,
+}
+
 struct InteractionSumsPrivatizer {
     layout: GramLayout,
     due: Arc<[u64]>,
     clip: GramClip,
     sums: PrefixSums,
     noise: GramStream,
+    own: Option<OwnItems>,
     local: bool,
     z: Vec<f64>,
     round: u64,
@@ -239,10 +282,19 @@ struct InteractionSumsPrivatizer {
 impl InteractionSumsPrivatizer {
     /// Opens an interaction and adds it.
     /// One with a wrong length, an unknown arm or a context that is not finite adds nothing; a NaN reward counts as the centre.
-    fn add(&mut self, interaction: Interaction<'_>) {
+    fn add(&mut self, interaction: Interaction<'_>, noise: &mut Noise<'_>) {
         let Interaction { context, arm, reward } = interaction;
         let item = self.clip.item(context, Raw::seal(reward), &mut ReleaseCounts::default(), &mut self.z);
-        if let Some(y) = item.filter(|_| arm < self.layout.n_blocks) {
+        let known = item.filter(|_| arm < self.layout.n_blocks);
+        if let Some(OwnItems { item, sum, entries, draws }) = &mut self.own {
+            entries.clear();
+            entries.resize(sum.len(), 0.0);
+            if let Some(y) = known {
+                self.layout.add(entries, arm, &self.z, y);
+            }
+            item.release(entries, noise, draws);
+            sum.iter_mut().zip(&*entries).for_each(|(sum, entry)| *sum += entry);
+        } else if let Some(y) = known {
             self.sums.add_by(|sums| self.layout.add(sums, arm, &self.z, y));
         }
     }
@@ -250,7 +302,7 @@ impl InteractionSumsPrivatizer {
 
 impl InteractionPrivatizer for InteractionSumsPrivatizer {
     fn release<'a>(&'a mut self, interaction: Raw<Interaction<'a>>, mut noise: Noise<'_>) -> Released<InteractionSignal<'a>> {
-        self.add(interaction.open());
+        self.add(interaction.open(), &mut noise);
         self.round += 1;
         if self.due.get(self.releases) != Some(&self.round) {
             return Released::mark(InteractionSignal::Nothing);
@@ -261,11 +313,13 @@ impl InteractionPrivatizer for InteractionSumsPrivatizer {
         let local = self.local && !planted::is(PlantedFault::OwnNoise);
         let (layout, sigma) = (self.layout, self.noise.sigma);
         let sigma = if local { sigma * libm::sqrt((self.round - before) as f64) } else { sigma };
-        let released = self.sums.next_of(sigma, &mut noise);
         let at = self.releases;
         let gram_std = if self.local { local_std(self.noise.sigma, self.due[at]) } else { self.noise.stds.at(at) };
         self.releases += 1;
-        match released {
+        if let Some(OwnItems { sum, .. }) = &self.own {
+            return Released::mark(InteractionSignal::Sums { layout, entries: sum, gram_std });
+        }
+        match self.sums.next_of(sigma, &mut noise) {
             Ok(entries) => entries.map(|entries| InteractionSignal::Sums { layout, entries, gram_std }),
             Err(_) => Released::mark(InteractionSignal::Nothing),
         }

@@ -50,6 +50,7 @@ faults! {
     DuchiNoise "duchi-noise" "The bit answers at twice its epsilon."
     PiecewiseNoise "piecewise-noise" "The two-level density answers at more than its epsilon."
     ResponseNoise "response-noise" "Randomised response answers at twice its epsilon."
+    CapCoin "cap-coin" "A vector is released outside of its cap less often than its epsilon lets it."
     HybridBranch "hybrid-branch" "The hybrid's public coin depends on the reward."
     StreamNoise "stream-noise" "Draws of running sums have half of their standard deviation."
     LocalNoise "local-noise" "Noise of a user's own item has half of its standard deviation."

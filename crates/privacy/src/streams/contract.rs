@@ -58,21 +58,30 @@ impl Shape {
         self.scale_diagonal(out, std::f64::consts::SQRT_2);
     }
 
+    /// Adds a number to the diagonal of every symmetric matrix.
+    pub(crate) fn shift_diagonal(self, entries: &mut [f64], by: f64) {
+        self.each_diagonal(entries, |entry| *entry += by);
+    }
+
     /// Multiplies the diagonal of a symmetric matrix, by `1/sqrt(2)` for coordinates in which the noise is isotropic.
     /// See erratum E7, `docs/privacy.md`.
     pub(crate) fn scale_diagonal(self, entries: &mut [f64], by: f64) {
+        self.each_diagonal(entries, |entry| *entry *= by);
+    }
+
+    fn each_diagonal(self, entries: &mut [f64], change: impl Fn(&mut f64) + Copy) {
         match self {
             Self::Vector(_) => {}
             Self::Symmetric(n) | Self::Bordered(n) => {
                 let mut at = 0;
                 for row in 0..n {
-                    entries[at] *= by;
+                    change(&mut entries[at]);
                     at += n - row;
                 }
             }
             Self::Blocks { rows, .. } => {
                 let block = Self::Bordered(rows);
-                entries.chunks_exact_mut(block.len().max(1)).for_each(|entries| block.scale_diagonal(entries, by));
+                entries.chunks_exact_mut(block.len().max(1)).for_each(|entries| block.each_diagonal(entries, change));
             }
         }
     }

@@ -1,7 +1,7 @@
 //! Tests exact sums over users.
 //! The sums are right, the noise has the stated size, and a restored state continues like an uninterrupted one.
 
-use super::{Epochs, SumsEntry, SumsMechanism, SumsNeed, joint, local};
+use super::{Epochs, Spectrum, SumsEntry, SumsMechanism, SumsNeed, joint, local, privunit};
 use crate::noise::{Entropy, Noise, ReleaseError, SamplerLaw};
 use crate::release::{ChannelRelease, KeptRelease};
 use crate::{Budget, Calibration, Channel, Privatizer, Protection, Query, Raw, Request, RewardFacts, Signal};
@@ -12,7 +12,7 @@ use std::sync::Arc;
 const M: usize = 3;
 
 fn entries() -> Vec<SumsEntry> {
-    joint::ENTRIES.into_iter().chain([local::ENTRY]).collect()
+    joint::ENTRIES.into_iter().chain([local::ENTRY, privunit::ENTRY]).collect()
 }
 
 fn built(
@@ -36,6 +36,10 @@ fn exact(entry: &SumsEntry, rounds: u64, releases: u64, epochs: Epochs) -> Optio
 fn sigma(exact: &dyn SumsMechanism) -> f64 {
     match exact.laws()[0] {
         SamplerLaw::Gaussian { sigma, step } => sigma as f64 * step,
+        SamplerLaw::Levels { .. } => match exact.facts().spectrum {
+            Spectrum::Local { gram, .. } => gram,
+            other => panic!("{other:?}"),
+        },
         other => panic!("{other:?}"),
     }
 }

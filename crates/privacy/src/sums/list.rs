@@ -1,6 +1,6 @@
 //! Lists the mechanisms for running sums.
 
-use super::{SumsEntry, batch, exponential, joint, local, none, shuffle};
+use super::{SumsEntry, batch, exponential, joint, local, none, privunit, shuffle};
 
 /// Mechanisms for running sums (joint privacy), each user's own items (local privacy), sums of batches (central and shuffle privacy) and one
 /// choice (central privacy).
@@ -12,6 +12,7 @@ pub static SUMS: &[SumsEntry] = &[
     joint::ENTRIES[3],
     joint::ENTRIES[4],
     local::ENTRY,
+    privunit::ENTRY,
     batch::ENTRIES[0],
     batch::ENTRIES[1],
     shuffle::ENTRY,
