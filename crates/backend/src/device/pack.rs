@@ -93,11 +93,11 @@ pub struct Numbers<R> {
     pub high: R,
     /// Absolute error of the score.
     pub c: R,
-    /// Constant error of the variance.
+    /// Added to the error of the variance.
     pub c0: R,
-    /// Error of the variance, per unit of the reset_deviation.
+    /// Added to the error of the variance, per unit of the root of its fall.
     pub c1: R,
-    /// Error of the variance, per unit of the reset_deviation's square.
+    /// Added to the error of the variance, per unit of the variance.
     pub c2: R,
     /// Factor on the kernel's correlation.
     pub kernel_scale: R,

@@ -118,16 +118,16 @@ pub enum NewMean<'a> {
     Weights(&'a [f64]),
 }
 
-/// Errors of a slot: of the score (`c`), and of the variance by powers of `reset deviation`.
+/// Errors of a slot: of the score (`c`), and what a round adds to the error of the variance.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Band4 {
     /// Absolute error of the score without that of the variance.
     pub c: f64,
-    /// Constant error of the variance.
+    /// Constant error of the variance of every point.
     pub c0: f64,
-    /// Error of the variance, per unit of `reset deviation`.
+    /// Error of the variance, per unit of `|scale p|`, or of the standard deviation at a start without an observation.
     pub c1: f64,
-    /// Error of the variance, per unit of the square of the reset deviation.
+    /// Error of the variance, per unit of the variance before the observation.
     pub c2: f64,
 }
 
