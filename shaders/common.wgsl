@@ -76,12 +76,13 @@ struct Numbers {
     // Factors on the standard deviation in the lower and in the upper end.
     low: Real,
     high: Real,
-    // Error of the score; what a round adds to the error of the variance: a constant, and factors on the fall's root and on the
-    // variance.
+    // Error of the score; what a round adds to the error of the variance: a constant, and factors on the fall's root, on the
+    // variance and on its root.
     c: Real,
     c0: Real,
     c1: Real,
     c2: Real,
+    c3: Real,
     kernel_scale: Real,
     kernel_offset: Real,
     // Term added for a point with itself.

@@ -14,21 +14,22 @@ fn updated(work: Work, own: Numbers, x: u32) -> Scored {
         variance = base[work.prior_at + x];
     }
     let positive = larger(variance, Real(0.0));
-    var root = Real(0.0);
     var error = Real(0.0);
     if (work.start == START_KEEP) {
         error = planes[error_at] * GROWTH;
-    } else {
-        root = sqrt(positive);
+    }
+    var added = own.c0 + own.c2 * positive;
+    if (own.c3 > Real(0.0)) {
+        added = added + own.c3 * sqrt(positive + error);
     }
     if (work.visit != VISIT_NONE) {
         let p = planes[plane(work.slot, P) + x];
         let fall = own.scale * p;
-        root = abs(fall);
+        added = added + own.c1 * abs(fall);
         variance = variance - fall * fall;
         mean = mean + own.mean_step * p;
     }
-    error = error + (own.c0 + own.c1 * root + own.c2 * positive) * GROWTH;
+    error = error + added * GROWTH;
     planes[mean_at] = mean;
     planes[variance_at] = variance;
     planes[error_at] = error;

@@ -2,7 +2,7 @@
 //!
 //! Derivation: `docs/derivations/device-error-band.md`.
 
-use crate::device::{Band4, Precision};
+use crate::device::{DeviceBand, Precision};
 use crate::scale::Scale;
 use privateer_gp::score::{Factor, RowError, StateError, TIE_TOLERANCE, VarianceForm};
 
@@ -38,8 +38,9 @@ pub struct SlotState {
     row_of_model: [f64; 2],
     /// Bound on `|p|` of the row in `p`.
     row_bound: f64,
-    /// What the round adds to the error of the variance: a constant, and factors on the fall's root and on the variance.
-    added: [f64; 3],
+    /// What the round adds to the error of the variance: a constant, and factors on the fall's root, on the
+    /// variance and on its root.
+    added: [f64; 4],
     /// The model's constant error of the variance, as far as it has been added.
     of_model: f64,
     mean_error: f64,
@@ -58,32 +59,22 @@ impl SlotState {
 
     /// Resets the slot to values that were rounded once: the prior, or exact scores.
     ///
-    /// `largest_mean` bounds the means, `deviation` the model's error of a posterior standard deviation, and `spread` is a
-    /// likely one.
-    pub fn start(&mut self, prior: f64, prior_error: f64, largest_mean: f64, unit: f64, [deviation, spread]: [f64; 2]) {
+    /// `largest_mean` bounds the means, and `deviation` the model's error of a posterior standard deviation.
+    pub fn start(&mut self, prior: f64, prior_error: f64, largest_mean: f64, unit: f64, deviation: f64) {
         *self = Self {
             fresh: true,
-            added: [prior_error * prior, 0.0, 2.0 * unit],
+            added: [prior_error * prior, 0.0, 2.0 * unit, 2.0 * deviation],
             mean_error: unit * largest_mean,
             largest_mean,
             largest_variance: prior * ROUNDED_UP,
             prior: prior * ROUNDED_UP,
             ..self.cleared()
         };
-        self.add_root(2.0 * deviation, spread);
-    }
-
-    /// Adds an error of the variance per unit of the posterior standard deviation `s`.
-    ///
-    /// `s <= t / 2 + s² / 2 t` for every `t`; half as much again covers the error of `s²`, while it is at most `t² / 2`.
-    fn add_root(&mut self, factor: f64, spread: f64) {
-        self.added[0] += 0.75 * factor * spread;
-        self.added[2] += factor / (2.0 * spread);
     }
 
     /// Begins a round.
     pub fn begin_round(&mut self) {
-        self.added = [0.0; 3];
+        self.added = [0.0; 4];
     }
 
     /// Adds the model's constant error of the variance, as far as it has grown.
@@ -130,7 +121,7 @@ impl SlotState {
         let constant = flushed + removed + root * (2.5 * deviation + flushed.sqrt()) + factor.error[0];
         *self = Self {
             fresh: true,
-            added: [constant, root + factor.error[1] + 2.0 * state.deviation, share],
+            added: [constant, 0.0, share, root + factor.error[1] + 2.0 * state.deviation],
             mean_error: mean,
             largest_mean: weights * h,
             largest_variance: prior * ROUNDED_UP,
@@ -155,7 +146,7 @@ impl SlotState {
 
     /// Prepares the projection of a new row.
     ///
-    /// `model` is the model's error, and `spread` a likely posterior standard deviation. Returns false, without any change, if
+    /// `model` is the model's error. Returns false, without any change, if
     /// the row does not fit the device's type.
     pub fn row(
         &mut self,
@@ -164,15 +155,15 @@ impl SlotState {
         prior: f64,
         kernel_error: f64,
         precision: Precision,
-        (model, spread): (&RowError, f64),
+        model: &RowError,
     ) -> bool {
         let Some((bound, error)) = projected(row, scale, prior, kernel_error, precision) else { return false };
         (self.row_bound, self.row_error) = (bound, error);
         self.row_of_model = [model.row, model.share];
         let [constant, deviation, share] = model.closed;
         self.added[0] += constant;
-        self.add_root(deviation, spread);
         self.added[2] += share;
+        self.added[3] += deviation;
         self.has_row = true;
         true
     }
@@ -220,12 +211,12 @@ impl SlotState {
     }
 
     /// Returns the band of a round.
-    pub fn band(&self, beta: f64, state: &StateError, precision: Precision) -> Band4 {
+    pub fn band(&self, beta: f64, state: &StateError, precision: Precision) -> DeviceBand {
         let unit = precision.unit();
         let score = self.largest_mean + beta * (self.largest_variance * ROUNDED_UP).sqrt();
         // A square root flushed to zero.
         let flushed = beta * precision.tiny().sqrt();
-        Band4 {
+        DeviceBand {
             c: ROUNDED_UP
                 * (self.mean_error
                     + state.mean
@@ -237,6 +228,7 @@ impl SlotState {
             c0: ROUNDED_UP * (self.added[0] + precision.tiny()),
             c1: ROUNDED_UP * self.added[1],
             c2: ROUNDED_UP * self.added[2],
+            c3: ROUNDED_UP * self.added[3],
         }
     }
 

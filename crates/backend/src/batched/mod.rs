@@ -4,8 +4,8 @@
 //! host keeps, for each trial, a bound on their rounding errors since the slot was last reset, and sends it with every
 //! round. Only candidates return.
 //!
-//! * **Band.** The device keeps a bound on the error of each posterior variance, which grows by `c0 + c1 |scale p| + c2 v`
-//!   in a round; the error of a mean is at most `c` (`slot`). They include the f64 state's own rounding
+//! * **Band.** The device keeps a bound on the error of each posterior variance, which grows by `c0 + c1 |scale p| + c2 v + c3
+//!   sqrt(v + e)` in a round; the error of a mean is at most `c` (`slot`). They include the f64 state's own rounding
 //!   ([`ScoreModel::state_error`](privateer_gp::score::ScoreModel::state_error)), the tie tolerance, and the roundings of the
 //!   score.
 //! * **Resets** cost a factor on the device or `n_points` exact scores on the host; without a reset every candidate beyond

@@ -17,9 +17,7 @@ impl BatchedScreen {
         let n_points = self.shared.basis.n_points();
         let model = request.model;
         let prior = model.prior_variance_bound();
-        // Between the posterior standard deviations of a point that is played once and of one that is played always.
-        let spread = model.visited().map_or(prior, |visited| visited.ridge / (model.n_observations() as f64).sqrt()).sqrt();
-        let (state, spread) = (model.state_error(), spread.max(1e-5 * prior.sqrt()));
+        let state = model.state_error();
         let slot = &mut self.slots[request.trial];
         slot.begin_round();
         let may_be_prior = matches!(request.change, Change::None | Change::Rebuild);
@@ -55,12 +53,12 @@ impl BatchedScreen {
         let mut covers_row = false;
         let start = match scanned {
             Some((mean, variance)) if continues => {
-                slot.start(prior, 0.0, largest(&mean), unit, [state.deviation, spread]);
+                slot.start(prior, 0.0, largest(&mean), unit, state.deviation);
                 OwnedStart::Upload(mean, variance)
             }
             _ if !start_anew => OwnedStart::Keep,
             _ if row.is_some() && continues && model.n_observations() == 1 => {
-                slot.start(prior, scale.prior_error, 0.0, unit, [0.0, spread]);
+                slot.start(prior, scale.prior_error, 0.0, unit, 0.0);
                 OwnedStart::Prior
             }
             _ => {
@@ -79,7 +77,7 @@ impl BatchedScreen {
                             (slot.fresh, slot.has_row) = (false, false);
                             return (SlotTask::Scan, None);
                         }
-                        slot.start(prior, 0.0, largest(&mean), unit, [state.deviation, spread]);
+                        slot.start(prior, 0.0, largest(&mean), unit, state.deviation);
                         OwnedStart::Upload(mean, variance)
                     }
                 }
@@ -90,7 +88,7 @@ impl BatchedScreen {
             Some((_, _, _, repeated)) if covers_row => slot.has_row &= repeated,
             Some((row, scale_of_row, mean, repeated)) => {
                 let new_row = !(repeated && slot.has_row);
-                let fits = (!new_row || slot.row(row, scale, prior, kernel_error, precision, (&model.row_error(), spread)))
+                let fits = (!new_row || slot.row(row, scale, prior, kernel_error, precision, &model.row_error()))
                     && match mean {
                         NewMean::Step(step) => slot.visit(scale_of_row, step, precision),
                         NewMean::Weights(w) => slot.visit_with(scale_of_row, w, scale, prior, kernel_error, precision),

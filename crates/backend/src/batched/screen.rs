@@ -6,7 +6,7 @@ use super::shared::BatchedShared;
 use super::slot_plan::{OwnedStart, SlotPlan, SlotTask, largest};
 use super::trust::{plausible, violations};
 use crate::BackendError;
-use crate::device::{Answer, Answers, Band4, CAPACITY, Parcel, Precision, SlotWork, Tables};
+use crate::device::{Answer, Answers, CAPACITY, DeviceBand, Parcel, Precision, SlotWork, Tables};
 use crate::playable::playable;
 use crate::scale::Scale;
 use crate::slot::SlotState;
@@ -106,9 +106,9 @@ impl BatchedScreen {
     }
 
     /// Returns the band that is sent to the device.
-    fn band(&self, request: &TrialScore<'_>) -> Band4 {
+    fn band(&self, request: &TrialScore<'_>) -> DeviceBand {
         match self.shared.band {
-            Band::Zero => Band4::default(),
+            Band::Zero => DeviceBand::default(),
             _ => self.slots[request.trial].band(request.beta, &request.model.state_error(), self.precision),
         }
     }

@@ -75,7 +75,7 @@ impl FactorScreen {
                 VarianceForm::Added => scale.residual(point) + square,
                 VarianceForm::Removed => scale.prior[point] - square,
             };
-            let e = band.c0 + band.c1 * variance.max(0.0).sqrt() + band.c2 * variance.abs();
+            let e = band.c0 + band.c2 * variance.abs() + band.c3 * variance.max(0.0).sqrt();
             let mean = f64::from(self.mean[at]);
             let half_width = |variance: f64| request.beta * variance.max(0.0).sqrt();
             (mean - band.c + half_width(variance - e), mean + band.c + half_width(variance + e))

@@ -8,7 +8,7 @@
 //!    every start except `Keep` sets `error = 0`;
 //! 2. visit (observation): if the row is new, `p(x) = sum_i row_i h_i(x)`; then `variance -= (scale p)²`, and
 //!    `mean += mean_step p` or, if weights are sent, `mean = sum_i weights_i h_i(x)`; with `v` the variance before, at least 0,
-//!    `error += c0 + c1 r + c2 v`, where `r` is `|scale p|`, without an observation `sqrt(v)` after a start and 0 after `Keep`;
+//!    `error += c0 + c1 |scale p| + c2 v + c3 sqrt(v + error)`;
 //! 3. score, for every point or those of the subset: with `e = error`,
 //!    `lower = mean - c + width (1 - rho) sqrt(max(0, variance - e))`,
 //!    `upper = mean + c + width (1 + rho) sqrt(max(0, variance + e))`, where `rho` is [`Precision::sqrt_error`];

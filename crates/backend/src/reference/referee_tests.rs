@@ -86,21 +86,23 @@ impl<'a> Referee<'a> {
             let sqrt_error = self.sqrt_error;
             let slot = &mut self.slots[work.slot];
             slot.p[x] = p;
-            let (mut along, mut along_error) = (0.0, 0.0);
             if let Some((mean, variance)) = started {
                 (slot.mean[x], slot.variance[x]) = (mean, variance);
-                let root = variance.value.max(0.0).sqrt();
-                (along, slot.error[x]) = (root, Known::default());
-                along_error = sqrt_shift(variance.value, variance.error) + sqrt_error * root;
+                slot.error[x] = Known::default();
             }
+            let (variance, before, band) = (slot.variance[x], slot.error[x], work.band);
+            let (mut along, mut along_error) = (0.0, 0.0);
             if let Some((_, scale, _)) = work.visit {
                 along = (scale * p.value).abs();
                 along_error = scale.abs() * p.error + 2.0 * u * along;
             }
-            let (variance, band) = (slot.variance[x], work.band);
+            let square = variance.value.max(0.0) + before.value;
             let error = &mut slot.error[x];
-            error.value += band.c0 + band.c1 * along + band.c2 * variance.value.max(0.0);
-            error.error += band.c1 * along_error + band.c2 * variance.error + 40.0 * u * error.value;
+            error.value += band.c0 + band.c1 * along + band.c2 * variance.value.max(0.0) + band.c3 * square.sqrt();
+            error.error += band.c1 * along_error
+                + band.c2 * variance.error
+                + band.c3 * (sqrt_shift(square, variance.error + before.error) + sqrt_error * square.sqrt())
+                + 40.0 * u * error.value;
             if let Some((_, scale, step)) = work.visit {
                 let s2 = scale * scale;
                 let (mean, variance) = (&mut slot.mean[x], &mut slot.variance[x]);

@@ -65,20 +65,22 @@ pub fn update<R: Arithmetic>(buffers: &mut Buffers<R>) {
                     variance = buffers.base[work.prior_at as usize + x];
                 }
                 let positive = variance.larger(R::default());
-                let keeps = work.start == START_KEEP;
-                let mut root = if keeps { R::default() } else { positive.sqrt() };
-                let error = if keeps { buffers.planes[error_at] * R::GROWTH } else { R::default() };
+                let error = if work.start == START_KEEP { buffers.planes[error_at] * R::GROWTH } else { R::default() };
+                let mut added = numbers.c0 + numbers.c2 * positive;
+                if R::default() < numbers.c3 {
+                    added += numbers.c3 * (positive + error).sqrt();
+                }
                 if work.visit != VISIT_NONE {
                     let p = buffers.planes[p_at];
                     let fall = numbers.scale * p;
-                    root = fall.magnitude();
+                    added += numbers.c1 * fall.magnitude();
                     variance = variance - fall * fall;
                     mean += numbers.mean_step * p;
                 }
                 if buffers.not_a_number && x == 0 {
                     mean = R::of(f64::NAN);
                 }
-                let error = error + (numbers.c0 + numbers.c1 * root + numbers.c2 * positive) * R::GROWTH;
+                let error = error + added * R::GROWTH;
                 buffers.planes[mean_at] = mean;
                 buffers.planes[variance_at] = variance;
                 buffers.planes[error_at] = error;
