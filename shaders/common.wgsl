@@ -12,7 +12,7 @@ const NONE: u32 = 0xffffffffu;
 const P: u32 = 0u;
 const MEAN: u32 = 1u;
 const VARIANCE: u32 = 2u;
-const RESET_DEVIATION: u32 = 3u;
+const VARIANCE_ERROR: u32 = 3u;
 
 // Resets of a slot at the start of its round.
 const START_KEEP: u32 = 0u;
@@ -76,11 +76,13 @@ struct Numbers {
     // Factors on the standard deviation in the lower and in the upper end.
     low: Real,
     high: Real,
-    // Error of the score; errors of the variance by powers of the reset_deviation.
+    // Error of the score; what a round adds to the error of the variance: a constant, and factors on the fall's root, on the
+    // variance and on its root.
     c: Real,
     c0: Real,
     c1: Real,
     c2: Real,
+    c3: Real,
     kernel_scale: Real,
     kernel_offset: Real,
     // Term added for a point with itself.
@@ -142,8 +144,7 @@ fn nothing() -> Scored {
 }
 
 // Computes the interval of a point.
-fn interval(own: Numbers, mean: Real, variance: Real, reset_deviation: Real) -> Scored {
-    let e = own.c0 + own.c1 * reset_deviation + own.c2 * (reset_deviation * reset_deviation);
+fn interval(own: Numbers, mean: Real, variance: Real, e: Real) -> Scored {
     let lower = mean - own.c + own.low * sqrt(larger(variance - e, Real(0.0)));
     let upper = mean + own.c + own.high * sqrt(larger(variance + e, Real(0.0)));
     if (in_range(lower) && in_range(variance)) {

@@ -12,7 +12,7 @@ fn list(place: Place) {
             let x = indices[work.subset_at + listed];
             let mean = planes[plane(work.slot, MEAN) + x];
             let variance = planes[plane(work.slot, VARIANCE) + x];
-            mine = both(mine, interval(numbers[w], mean, variance, planes[plane(work.slot, RESET_DEVIATION) + x]));
+            mine = both(mine, interval(numbers[w], mean, variance, planes[plane(work.slot, VARIANCE_ERROR) + x]));
         }
     }
     reduce(place, mine);

@@ -45,7 +45,7 @@ fn choose(place: Place) {
                     }
                     let mean = planes[plane(work.slot, MEAN) + x];
                     let variance = planes[plane(work.slot, VARIANCE) + x];
-                    let one = interval(own, mean, variance, planes[plane(work.slot, RESET_DEVIATION) + x]);
+                    let one = interval(own, mean, variance, planes[plane(work.slot, VARIANCE_ERROR) + x]);
                     if (one.counts == 1u && one.upper >= best_lower) {
                         let entry = atomicAdd(&n_chosen, 1u);
                         if (entry < CAPACITY) {

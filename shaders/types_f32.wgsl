@@ -19,3 +19,6 @@ const EXP_CUTOFF: Real = 87.0;
 const POWER_7: Real = 1.0;
 const POWER_8: Real = 1.0;
 const POWER_9: Real = 1.0;
+
+// Covers the rounding of a sum of a few numbers.
+const GROWTH: Real = 1.000001;

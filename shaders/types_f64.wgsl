@@ -19,3 +19,6 @@ const EXP_CUTOFF: Real = 700.0lf;
 const POWER_7: Real = 2.938735877055718769922e-39lf;
 const POWER_8: Real = 8.636168555094444625387e-78lf;
 const POWER_9: Real = 7.458340731200206743291e-155lf;
+
+// Covers the rounding of a sum of a few numbers.
+const GROWTH: Real = 1.000000000000002lf;

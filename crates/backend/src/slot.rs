@@ -2,16 +2,20 @@
 //!
 //! Derivation: `docs/derivations/device-error-band.md`.
 
-use crate::device::{Band4, Precision};
+use crate::device::{DeviceBand, Precision};
 use crate::scale::Scale;
-use privateer_gp::score::{Factor, Moments, TIE_TOLERANCE, VarianceForm};
+use privateer_gp::score::{Factor, RowError, StateError, TIE_TOLERANCE, VarianceForm};
 
 /// Factor for bounds computed in f64 and used in the device's type; covers their rounding.
 const ROUNDED_UP: f64 = 1.0 + 1e-5;
 
 /// Returns the relative error of a sum of `terms` products, per unit of its magnitudes.
-fn gamma(terms: usize, unit: f64) -> f64 {
-    1.25 * (terms as f64 + 8.0) * unit
+///
+/// In f64 both factors are exact.
+fn gamma(terms: usize, precision: Precision) -> f64 {
+    let roundings = if precision == Precision::F64 { 2.0 } else { 8.0 };
+    let share = (terms as f64 + roundings) * precision.unit();
+    share / (1.0 - share)
 }
 
 /// The host's record of one device slot.
@@ -29,20 +33,16 @@ pub struct SlotState {
     pub next_checked: usize,
     /// Moments found by a scan of the last round, to which the next round resets the slot.
     pub scanned: Option<(Vec<f64>, Vec<f64>)>,
-    /// `e_p` of the row in `p`.
+    /// `e_p` of the row in `p`: of the device, and of the model, a constant and a part per unit of the posterior deviation.
     row_error: f64,
+    row_of_model: [f64; 2],
     /// Bound on `|p|` of the row in `p`.
     row_bound: f64,
-    /// `e_s` of the last reset.
-    start_deviation: f64,
-    /// Absolute error of the variance at the last reset.
-    start_variance: f64,
-    /// Relative error of the variance at the last reset, in roundings.
-    start_roundings: f64,
-    /// `E`, the sum of `(scale e_p)²` since the last reset.
-    squares: f64,
-    /// Observations since the last reset.
-    visits: f64,
+    /// What the round adds to the error of the variance: a constant, and factors on the fall's root, on the
+    /// variance and on its root.
+    added: [f64; 4],
+    /// The model's constant error of the variance, as far as it has been added.
+    of_model: f64,
     mean_error: f64,
     /// Bounds on the device's values.
     largest_mean: f64,
@@ -59,17 +59,28 @@ impl SlotState {
 
     /// Resets the slot to values that were rounded once: the prior, or exact scores.
     ///
-    /// `largest_mean` bounds the means.
-    pub fn start(&mut self, prior: f64, prior_error: f64, largest_mean: f64, unit: f64) {
+    /// `largest_mean` bounds the means, and `deviation` the model's error of a posterior standard deviation.
+    pub fn start(&mut self, prior: f64, prior_error: f64, largest_mean: f64, unit: f64, deviation: f64) {
         *self = Self {
             fresh: true,
-            start_variance: prior_error * prior,
+            added: [prior_error * prior, 0.0, 2.0 * unit, 2.0 * deviation],
             mean_error: unit * largest_mean,
             largest_mean,
             largest_variance: prior * ROUNDED_UP,
             prior: prior * ROUNDED_UP,
             ..self.cleared()
         };
+    }
+
+    /// Begins a round.
+    pub fn begin_round(&mut self) {
+        self.added = [0.0; 4];
+    }
+
+    /// Adds the model's constant error of the variance, as far as it has grown.
+    pub fn follow(&mut self, state: &StateError) {
+        self.added[0] += (state.variance - self.of_model).max(0.0);
+        self.of_model = self.of_model.max(state.variance);
     }
 
     /// Resets the slot to a factor over a basis of this scale.
@@ -83,6 +94,7 @@ impl SlotState {
         prior: f64,
         kernel_error: f64,
         precision: Precision,
+        state: &StateError,
     ) -> bool {
         let unit = precision.unit();
         let n = factor.weights.len();
@@ -90,7 +102,7 @@ impl SlotState {
         let (weights, rows) = (norm(&factor.weights), norm(&factor.rows));
         // |h| <= sqrt(n) prior for Gram columns.
         let h = if scale.largest.is_empty() { (n as f64).sqrt() * prior } else { scale.norm };
-        let per_norm = gamma(n, unit) * h + kernel_error * (n as f64).sqrt();
+        let per_norm = gamma(n, precision) * h + kernel_error * (n as f64).sqrt();
         if !fits(&[weights, rows, weights * h, rows * h, prior], precision) {
             return false;
         }
@@ -101,12 +113,15 @@ impl SlotState {
             VarianceForm::Added => 0.0,
             VarianceForm::Removed => 2.0 * deviation * prior.sqrt() + deviation * deviation + (n as f64 + 10.0) * unit * prior,
         };
-        let variance = flushed + removed;
+        // The deviation of the exact factor is at most that of the device, its error, and the root of the square's.
+        let (root, share) = match factor.variance {
+            VarianceForm::Added => (2.0 * deviation, (n as f64 + 12.0) * unit),
+            VarianceForm::Removed => (0.0, 12.0 * unit),
+        };
+        let constant = flushed + removed + root * (2.5 * deviation + flushed.sqrt()) + factor.error[0];
         *self = Self {
             fresh: true,
-            start_deviation: if factor.variance == VarianceForm::Added { deviation } else { 0.0 },
-            start_variance: variance,
-            start_roundings: if factor.variance == VarianceForm::Added { n as f64 } else { 0.0 },
+            added: [constant, 0.0, share, root + factor.error[1] + 2.0 * state.deviation],
             mean_error: mean,
             largest_mean: weights * h,
             largest_variance: prior * ROUNDED_UP,
@@ -123,6 +138,7 @@ impl SlotState {
             since_check: self.since_check,
             has_row: self.has_row,
             row_error: self.row_error,
+            row_of_model: self.row_of_model,
             row_bound: self.row_bound,
             ..kept
         }
@@ -130,10 +146,24 @@ impl SlotState {
 
     /// Prepares the projection of a new row.
     ///
-    /// Returns false, without any change, if the row does not fit the device's type.
-    pub fn row(&mut self, row: &[f64], scale: &Scale, prior: f64, kernel_error: f64, precision: Precision) -> bool {
+    /// `model` is the model's error. Returns false, without any change, if
+    /// the row does not fit the device's type.
+    pub fn row(
+        &mut self,
+        row: &[f64],
+        scale: &Scale,
+        prior: f64,
+        kernel_error: f64,
+        precision: Precision,
+        model: &RowError,
+    ) -> bool {
         let Some((bound, error)) = projected(row, scale, prior, kernel_error, precision) else { return false };
         (self.row_bound, self.row_error) = (bound, error);
+        self.row_of_model = [model.row, model.share];
+        let [constant, deviation, share] = model.closed;
+        self.added[0] += constant;
+        self.added[2] += share;
+        self.added[3] += deviation;
         self.has_row = true;
         true
     }
@@ -141,14 +171,18 @@ impl SlotState {
     /// Adds an observation along the row; false, without any change, if it does not fit the type.
     pub fn visit(&mut self, scale: f64, mean_step: f64, precision: Precision) -> bool {
         let unit = precision.unit();
-        let epsilon = scale * self.row_error;
+        let [of_model, share] = self.row_of_model;
+        let (epsilon, share) = (scale * (self.row_error + of_model), scale * share);
         let p = if 0.0 < scale { self.row_bound.min(self.prior.sqrt() / scale) } else { self.row_bound };
         let step = mean_step.abs() * (p + self.row_error);
-        if !fits(&[scale, mean_step, scale * self.row_bound, mean_step * self.row_bound, epsilon], precision) {
+        if !fits(&[scale, mean_step, scale * self.row_bound, mean_step * self.row_bound, epsilon, share], precision) {
             return false;
         }
-        self.squares += epsilon * epsilon + precision.tiny();
-        self.visits += 1.0;
+        // 2 |z| (e + share s) + (e + share s)², with |z| at most the device's fall's root and e, and |z| at most s; roundings of
+        // the fall and of the difference.
+        self.added[0] += 6.0 * epsilon * epsilon + precision.tiny();
+        self.added[1] += 2.0 * epsilon + 4.0 * unit * self.prior.sqrt();
+        self.added[2] += 2.0 * share + 4.0 * share * share + 2.0 * unit;
         self.largest_mean += step;
         self.mean_error += mean_step.abs() * self.row_error + 3.0 * unit * step + unit * self.largest_mean + precision.tiny();
         true
@@ -176,38 +210,25 @@ impl SlotState {
         true
     }
 
-    /// Returns a bound on the error of the variance, uniform over points.
-    fn variance_error(&self) -> f64 {
-        self.squares + self.start_variance + 3.0 * self.start_deviation * self.start_deviation
-    }
-
     /// Returns the band of a round.
-    pub fn band(&self, beta: f64, state: Moments, precision: Precision) -> Band4 {
+    pub fn band(&self, beta: f64, state: &StateError, precision: Precision) -> DeviceBand {
         let unit = precision.unit();
-        let root = self.squares.sqrt();
-        // The standard deviation at the last reset is at most â + e_s + sqrt(error of its square).
-        let beyond = self.start_deviation + self.start_variance.sqrt();
         let score = self.largest_mean + beta * (self.largest_variance * ROUNDED_UP).sqrt();
-        // Roundings are relative to the variance at the last reset, which is at most (â + beyond)².
-        let rounded = (self.visits + self.start_roundings + 12.0) * unit;
         // A square root flushed to zero.
         let flushed = beta * precision.tiny().sqrt();
-        Band4 {
+        DeviceBand {
             c: ROUNDED_UP
                 * (self.mean_error
                     + state.mean
+                    + beta * state.deviation
                     + 8.0 * unit * score
                     + TIE_TOLERANCE * (1.0 + score)
                     + flushed
                     + precision.tiny()),
-            c0: ROUNDED_UP
-                * (self.variance_error()
-                    + 2.0 * beyond * root
-                    + rounded * beyond * beyond
-                    + state.variance
-                    + self.visits.max(1.0) * precision.tiny()),
-            c1: ROUNDED_UP * 2.0 * (self.start_deviation + root + rounded * beyond),
-            c2: ROUNDED_UP * rounded,
+            c0: ROUNDED_UP * (self.added[0] + precision.tiny()),
+            c1: ROUNDED_UP * self.added[1],
+            c2: ROUNDED_UP * self.added[2],
+            c3: ROUNDED_UP * self.added[3],
         }
     }
 
@@ -221,7 +242,7 @@ impl SlotState {
 /// Bounds `|row · h|` and its error in the device's sum; `None` if it does not fit the type.
 fn projected(row: &[f64], scale: &Scale, prior: f64, kernel_error: f64, precision: Precision) -> Option<(f64, f64)> {
     let (bound, magnitudes) = scale.of_row(row, prior);
-    let error = gamma(row.len(), precision.unit()) * bound
+    let error = gamma(row.len(), precision) * bound
         + kernel_error * magnitudes
         + (row.len() as f64 + 2.0) * precision.tiny() * (1.0 + magnitudes + prior.max(prior.sqrt()));
     fits(&[bound, magnitudes], precision).then_some((bound, error))

@@ -4,10 +4,10 @@
 //! host keeps, for each trial, a bound on their rounding errors since the slot was last reset, and sends it with every
 //! round. Only candidates return.
 //!
-//! * **Band.** The error of a posterior variance is at most `c0 + c1 a(x) + c2 a(x)²`, with `a(x)` the posterior standard
-//!   deviation at the last reset, kept on the device; that of a mean at most `c` (`slot`). To these come the f64 state's
-//!   own rounding ([`ScoreModel::state_error`](privateer_gp::score::ScoreModel::state_error)), the tie tolerance, and the
-//!   roundings of the score.
+//! * **Band.** The device keeps a bound on the error of each posterior variance, which grows by `c0 + c1 |scale p| + c2 v + c3
+//!   sqrt(v + e)` in a round; the error of a mean is at most `c` (`slot`). They include the f64 state's own rounding
+//!   ([`ScoreModel::state_error`](privateer_gp::score::ScoreModel::state_error)), the tie tolerance, and the roundings of the
+//!   score.
 //! * **Resets** cost a factor on the device or `n_points` exact scores on the host; without a reset every candidate beyond
 //!   the first costs an exact score. A slot is reset when it has paid as much for candidates as a reset costs, so the total
 //!   is at most twice the smaller cost. If a round has more candidates than a device reports, the slot is scored again from

@@ -17,13 +17,15 @@ impl BatchedScreen {
         let n_points = self.shared.basis.n_points();
         let model = request.model;
         let prior = model.prior_variance_bound();
+        let state = model.state_error();
         let slot = &mut self.slots[request.trial];
+        slot.begin_round();
         let may_be_prior = matches!(request.change, Change::None | Change::Rebuild);
         if may_be_prior && model.n_observations() == 0 {
             (slot.fresh, slot.has_row, slot.scanned) = (false, false, None);
             return (SlotTask::Prior, None);
         }
-        if !fits(&[prior, request.beta, request.beta * prior.sqrt()], precision) {
+        if !fits(&[prior, request.beta, request.beta * prior.sqrt(), state.mean, state.variance], precision) {
             (slot.fresh, slot.has_row, slot.scanned) = (false, false, None);
             return (SlotTask::Scan, None);
         }
@@ -51,17 +53,17 @@ impl BatchedScreen {
         let mut covers_row = false;
         let start = match scanned {
             Some((mean, variance)) if continues => {
-                slot.start(prior, 0.0, largest(&mean), unit);
+                slot.start(prior, 0.0, largest(&mean), unit, state.deviation);
                 OwnedStart::Upload(mean, variance)
             }
             _ if !start_anew => OwnedStart::Keep,
             _ if row.is_some() && continues && model.n_observations() == 1 => {
-                slot.start(prior, scale.prior_error, 0.0, unit);
+                slot.start(prior, scale.prior_error, 0.0, unit, 0.0);
                 OwnedStart::Prior
             }
             _ => {
                 covers_row = true;
-                let factor = model.factor().filter(|f| slot.start_factor(f, scale, prior, kernel_error, precision));
+                let factor = model.factor().filter(|f| slot.start_factor(f, scale, prior, kernel_error, precision, &state));
                 match factor {
                     Some(factor) => OwnedStart::Factor(factor),
                     None if matches!(request.change, Change::Factor) => {
@@ -75,7 +77,7 @@ impl BatchedScreen {
                             (slot.fresh, slot.has_row) = (false, false);
                             return (SlotTask::Scan, None);
                         }
-                        slot.start(prior, 0.0, largest(&mean), unit);
+                        slot.start(prior, 0.0, largest(&mean), unit, state.deviation);
                         OwnedStart::Upload(mean, variance)
                     }
                 }
@@ -86,7 +88,7 @@ impl BatchedScreen {
             Some((_, _, _, repeated)) if covers_row => slot.has_row &= repeated,
             Some((row, scale_of_row, mean, repeated)) => {
                 let new_row = !(repeated && slot.has_row);
-                let fits = (!new_row || slot.row(row, scale, prior, kernel_error, precision))
+                let fits = (!new_row || slot.row(row, scale, prior, kernel_error, precision, &model.row_error()))
                     && match mean {
                         NewMean::Step(step) => slot.visit(scale_of_row, step, precision),
                         NewMean::Weights(w) => slot.visit_with(scale_of_row, w, scale, prior, kernel_error, precision),
@@ -99,6 +101,7 @@ impl BatchedScreen {
             }
             None => slot.has_row &= matches!(request.change, Change::None),
         }
+        self.slots[request.trial].follow(&state);
         let kept = matches!(start, OwnedStart::Keep);
         self.counters.rebuilds += u64::from(was_fresh && !kept && !matches!(request.change, Change::Factor));
         let from_factor = matches!(start, OwnedStart::Factor(_));

@@ -6,12 +6,12 @@ use super::shared::BatchedShared;
 use super::slot_plan::{OwnedStart, SlotPlan, SlotTask, largest};
 use super::trust::{plausible, violations};
 use crate::BackendError;
-use crate::device::{Answer, Answers, Band4, CAPACITY, Parcel, Precision, SlotWork, Tables};
+use crate::device::{Answer, Answers, CAPACITY, DeviceBand, Parcel, Precision, SlotWork, Tables};
 use crate::playable::playable;
 use crate::scale::Scale;
 use crate::slot::SlotState;
 use crate::{Band, Counters, Screen, Together, UpdateKind};
-use privateer_gp::score::{Basis, Candidates, Change, TrialScore, lowest_within_tie};
+use privateer_gp::score::{Basis, Candidates, Change, Factor, TrialScore, lowest_within_tie};
 use std::sync::Arc;
 
 /// Scale and kernel error of a trial's own inputs.
@@ -106,10 +106,10 @@ impl BatchedScreen {
     }
 
     /// Returns the band that is sent to the device.
-    fn band(&self, request: &TrialScore<'_>) -> Band4 {
+    fn band(&self, request: &TrialScore<'_>) -> DeviceBand {
         match self.shared.band {
-            Band::Zero => Band4::default(),
-            _ => self.slots[request.trial].band(request.beta, request.model.state_error(), self.precision),
+            Band::Zero => DeviceBand::default(),
+            _ => self.slots[request.trial].band(request.beta, &request.model.state_error(), self.precision),
         }
     }
 
@@ -330,8 +330,11 @@ impl BatchedScreen {
         for &i in again {
             let request = trials[i];
             let prior = request.model.prior_variance_bound();
-            let slot = &mut self.slots[request.trial];
-            match request.model.factor().filter(|factor| slot.start_factor(factor, &scale, prior, kernel_error, precision)) {
+            let (slot, state) = (&mut self.slots[request.trial], request.model.state_error());
+            let fits = |factor: &Factor<'_>| slot.start_factor(factor, &scale, prior, kernel_error, precision, &state);
+            let factor = request.model.factor().filter(fits);
+            self.slots[request.trial].follow(&state);
+            match factor {
                 Some(factor) => planned.push((i, (request, SlotPlan { start: OwnedStart::Factor(factor), visit: None }))),
                 None => self.scan(&request, &mut out[i]),
             }

@@ -55,7 +55,8 @@ impl FactorScreen {
         let mut lane = SlotState::new(0);
         let model = request.model;
         let prior = model.prior_variance_bound();
-        if !lane.start_factor(factor, scale, prior, 0.0, Precision::F32) {
+        let state = model.state_error();
+        if !lane.start_factor(factor, scale, prior, 0.0, Precision::F32, &state) {
             return false;
         }
         self.load(factor);
@@ -65,7 +66,8 @@ impl FactorScreen {
         for (block, part) in points.chunks(POINTS).enumerate() {
             self.block(model, factor, gram, table, block * POINTS, part);
         }
-        let band = lane.band(request.beta, model.state_error(), Precision::F32);
+        lane.follow(&state);
+        let band = lane.band(request.beta, &state, Precision::F32);
         let interval = |at: usize, point: u32| {
             let point = point as usize;
             let square = f64::from(self.variance[at]);
@@ -73,8 +75,7 @@ impl FactorScreen {
                 VarianceForm::Added => scale.residual(point) + square,
                 VarianceForm::Removed => scale.prior[point] - square,
             };
-            let reset_deviation = variance.max(0.0).sqrt();
-            let e = band.c0 + band.c1 * reset_deviation + band.c2 * variance.abs();
+            let e = band.c0 + band.c2 * variance.abs() + band.c3 * variance.max(0.0).sqrt();
             let mean = f64::from(self.mean[at]);
             let half_width = |variance: f64| request.beta * variance.max(0.0).sqrt();
             (mean - band.c + half_width(variance - e), mean + band.c + half_width(variance + e))

@@ -12,9 +12,9 @@
 //! `A = sum |row_i| max|h_i|` (sums in any order, a rounding of the row itself, and a safety factor of 4). One
 //! observation then moves the error of the posterior variance by at most
 //! `scale² (2 max|p| e_p + e_p² + 4 u max p²) + u s²_max` and that of the mean by
-//! `|step| (e_p + u max|p|) + u max|mean|`. The factor of 4 also covers the two triangular solves behind `row` and behind
-//! the coordinates of the exact score, whose errors have the same form. The rounding of the f64 state in an observation
-//! is added ([`privateer_gp::score::ScoreModel::state_error`]). Where the sum exceeds `REFRESH_SHARE` of the prior
+//! `|step| (e_p + u max|p|) + u max|mean|`. The f64 model's errors of `row`, of the
+//! ends of streaks and of the exact score are added ([`privateer_gp::score::ScoreModel::row_error`],
+//! [`privateer_gp::score::ScoreModel::state_error`]). Where the sum exceeds `REFRESH_SHARE` of the prior
 //! variance, and whenever the model asks, the screen is rebuilt from the exact scores.
 //!
 //! **Checks.** Every `CHECK_EVERY` observations some points, in turn, are compared with their exact scores; so is every

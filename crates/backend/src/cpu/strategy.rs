@@ -224,10 +224,10 @@ fn follows(pruned: &mut PrunedTrial, request: &TrialScore<'_>) -> bool {
     let prior = request.model.prior_variance_bound();
     match request.change {
         Change::None => true,
-        Change::Row { row, scale, mean_step, repeated, rebuilt: false } => request
-            .model
-            .visited()
-            .is_some_and(|visited| pruned.observe(&visited, Observation { row, scale, mean_step, repeated }, prior)),
+        Change::Row { row, scale, mean_step, repeated, rebuilt: false } => request.model.visited().is_some_and(|visited| {
+            let observation = Observation { row, scale, mean_step, repeated };
+            pruned.observe(&visited, observation, prior, request.model)
+        }),
         _ => false,
     }
 }
@@ -439,6 +439,7 @@ impl CpuScreen {
                 if observations == 1 && !trial.is_fresh() {
                     trial.start_from_prior(&scale);
                 }
+                trial.begin_streak(request.model);
                 if trial.is_fresh() {
                     trial.observe(along, mean_step);
                 }

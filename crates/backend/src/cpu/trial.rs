@@ -5,7 +5,7 @@ use super::vector::{Floor, LANES, Step, TESTED, largest_magnitude, score, test_b
 use crate::playable::playable;
 use crate::scale::Scale;
 use crate::{Band, Counters};
-use privateer_gp::score::{Candidates, GramSource, Moments, ScoreModel, TrialScore, tie_margin};
+use privateer_gp::score::{Candidates, GramSource, Moments, ScoreModel, StateError, TrialScore, tie_margin};
 
 /// Points per block of a product with Gram columns, so that the data of a block stay in the first-level cache.
 const BLOCK: usize = 512;
@@ -43,7 +43,11 @@ pub struct TrialScreen {
     /// `row · h` of the last projected row, if any.
     p: Vec<f64>,
     has_row: bool,
+    /// Whether the row in `p` is new, so that its model's error is not known yet.
+    is_new_row: bool,
     p_error: f64,
+    /// The model's error of `p`: a constant, and a part per unit of the posterior standard deviation.
+    p_of_model: [f64; 2],
     p_max: f64,
     mean_error: f64,
     variance_error: f64,
@@ -75,11 +79,22 @@ impl TrialScreen {
     /// Creates a screen that continues from these values of every point.
     ///
     /// They are mean, posterior variance, `p` of the open streak with its error, and the errors of mean and variance.
-    pub fn carried_on(mean: Vec<f64>, variance: Vec<f64>, p: Vec<f64>, p_error: f64, errors: (f64, f64)) -> Self {
+    pub fn carried_on(mean: Vec<f64>, variance: Vec<f64>, p: Vec<f64>, p_errors: (f64, [f64; 2]), errors: (f64, f64)) -> Self {
         let (n, p_max) = (mean.len(), largest_magnitude(&p));
-        let (mean_error, variance_error) = errors;
-        let mut made =
-            Self { fresh: true, mean, variance, p, has_row: true, p_error, p_max, mean_error, variance_error, ..Self::new(n) };
+        let ((p_error, p_of_model), (mean_error, variance_error)) = (p_errors, errors);
+        let mut made = Self {
+            fresh: true,
+            mean,
+            variance,
+            p,
+            has_row: true,
+            p_error,
+            p_of_model,
+            p_max,
+            mean_error,
+            variance_error,
+            ..Self::new(n)
+        };
         made.pad();
         made
     }
@@ -148,7 +163,8 @@ impl TrialScreen {
         self.pad();
         self.fresh = true;
         self.mean_error = 0.0;
-        self.variance_error = 0.0;
+        // The constant part counts both exact scores.
+        self.variance_error = state_error.of_variance(self.variance_max) - state_error.variance;
         self.since_check = 0;
     }
 
@@ -169,9 +185,9 @@ impl TrialScreen {
     }
 
     /// Returns whether the exact score of a point is outside the band.
-    fn outside(&self, point: usize, exact: Moments, state_error: Moments) -> bool {
+    fn outside(&self, point: usize, exact: Moments, state_error: StateError) -> bool {
         let mean_band = self.mean_error + state_error.mean + 4.0 * U * exact.mean.abs();
-        self.variance_error + state_error.variance < (exact.variance - self.variance[point].max(0.0)).abs()
+        self.variance_error + state_error.of_variance(exact.variance) < (exact.variance - self.variance[point].max(0.0)).abs()
             || mean_band < (exact.mean - self.mean[point]).abs()
     }
 
@@ -218,7 +234,16 @@ impl TrialScreen {
         let magnitude: f64 = row.iter().enumerate().map(|(i, r)| r.abs() * largest(i)).sum();
         self.p_error = 4.0 * (row.len() as f64 + 8.0) * U * magnitude;
         self.p_max = largest_magnitude(&self.p);
-        self.has_row = true;
+        (self.has_row, self.is_new_row) = (true, true);
+    }
+
+    /// Adds the model's errors of a row that has just been projected.
+    pub fn begin_streak(&mut self, model: &dyn ScoreModel) {
+        if std::mem::take(&mut self.is_new_row) {
+            let error = model.row_error();
+            self.p_of_model = [error.row, error.share];
+            self.variance_error += error.of_closed(self.variance_max);
+        }
     }
 
     /// Adds an observation along the projected row; [`TrialScreen::candidates`] applies it.
@@ -227,7 +252,9 @@ impl TrialScreen {
         self.since_check += 1;
         self.pending = Some((scale, mean_step));
         let (p_max, p_error) = (self.p_max, self.p_error);
-        let squares = scale * scale * (2.0 * p_max * p_error + p_error * p_error + 4.0 * U * p_max * p_max);
+        let [of_model, share] = self.p_of_model;
+        let e = p_error + of_model + share * self.variance_max.sqrt();
+        let squares = scale * scale * (2.0 * p_max * e + e * e + 4.0 * U * p_max * p_max);
         self.variance_error += squares + U * self.variance_max;
         self.mean_error += mean_step.abs() * (p_error + 2.0 * U * p_max) + U * self.mean_max;
     }
@@ -288,7 +315,7 @@ impl TrialScreen {
         let beta = request.beta;
         let state_error = request.model.state_error();
         let e = self.variance_error + state_error.variance;
-        let (mean_error, widest) = (self.mean_error + state_error.mean, beta * (2.0 * e).sqrt());
+        let (mean_error, widest) = (self.mean_error + state_error.mean + beta * state_error.deviation, beta * (2.0 * e).sqrt());
         // The score's own three roundings, added to those of mean and posterior variance.
         let e_mean = |best: f64| mean_error + 4.0 * U * (1.0 + best.abs());
         // sqrt(s² + e) - sqrt(max(0, s² - e)) <= sqrt(2 e): no point below this floor can reach the best. It rises with the

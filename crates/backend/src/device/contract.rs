@@ -1,14 +1,15 @@
 //! Defines the device traits.
 //!
 //! A device slot holds one trial (a "slot" in identifiers). It keeps four values per point: `p` (the last projected row),
-//! `mean`, `variance` (posterior variance, may be below 0 by rounding) and `reset deviation` (posterior standard deviation at the
-//! last reset). A round of a slot has four steps:
+//! `mean`, `variance` (posterior variance, may be below 0 by rounding) and `error` (a bound on the error of `variance`). A round of
+//! a slot has four steps:
 //!
 //! 1. start (reset): keep the values, or set `mean = 0, variance = prior`, or upload both, or compute both from a factor;
-//!    every start except `Keep` sets `reset_deviation = sqrt(max(0, variance))`;
+//!    every start except `Keep` sets `error = 0`;
 //! 2. visit (observation): if the row is new, `p(x) = sum_i row_i h_i(x)`; then `variance -= (scale p)²`, and
-//!    `mean += mean_step p` or, if weights are sent, `mean = sum_i weights_i h_i(x)`;
-//! 3. score, for every point or those of the subset: with `e = c0 + c1 r + c2 r²`,
+//!    `mean += mean_step p` or, if weights are sent, `mean = sum_i weights_i h_i(x)`; with `v` the variance before, at least 0,
+//!    `error += c0 + c1 |scale p| + c2 v + c3 sqrt(v + error)`;
+//! 3. score, for every point or those of the subset: with `e = error`,
 //!    `lower = mean - c + width (1 - rho) sqrt(max(0, variance - e))`,
 //!    `upper = mean + c + width (1 + rho) sqrt(max(0, variance + e))`, where `rho` is [`Precision::sqrt_error`];
 //! 4. select: every point with `upper >= max lower`.

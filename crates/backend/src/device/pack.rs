@@ -93,12 +93,14 @@ pub struct Numbers<R> {
     pub high: R,
     /// Absolute error of the score.
     pub c: R,
-    /// Constant error of the variance.
+    /// Added to the error of the variance.
     pub c0: R,
-    /// Error of the variance, per unit of the reset_deviation.
+    /// Added to the error of the variance, per unit of the root of its fall.
     pub c1: R,
-    /// Error of the variance, per unit of the reset_deviation's square.
+    /// Added to the error of the variance, per unit of the variance.
     pub c2: R,
+    /// Added to the error of the variance, per unit of the root of the variance.
+    pub c3: R,
     /// Factor on the kernel's correlation.
     pub kernel_scale: R,
     /// Constant term of the kernel.
@@ -368,6 +370,7 @@ impl<R: Real> Packed<R> {
             c0: R::of(slot.band.c0),
             c1: R::of(slot.band.c1),
             c2: R::of(slot.band.c2),
+            c3: R::of(slot.band.c3),
             kernel_scale: R::of(kernel.scale),
             kernel_offset: R::of(kernel.offset),
             kernel_row_term: R::of(kernel.row_term),

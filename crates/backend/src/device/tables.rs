@@ -8,7 +8,7 @@ use privateer_gp::score::{FeatureTable, FourierForm, GramSource, KernelFamily, K
 /// Points per tile; planes and columns are padded to a multiple, and a workgroup has a thread each.
 pub const TILE: usize = 256;
 
-/// Planes of a slot, in this order: `p`, mean, variance, reset_deviation.
+/// Planes of a slot, in this order: `p`, mean, variance, error of the variance.
 pub const PLANES: usize = 4;
 
 /// Largest size in bytes of a Gram matrix that is computed once from its form and kept whole.

@@ -75,7 +75,7 @@ pub struct SlotWork<'a> {
     /// Exploration factor: multiplies the posterior standard deviation.
     pub beta: f64,
     /// Error band.
-    pub band: Band4,
+    pub band: DeviceBand,
     /// Points to score, ascending; `None` for all points.
     pub subset: Option<&'a [u32]>,
 }
@@ -118,17 +118,19 @@ pub enum NewMean<'a> {
     Weights(&'a [f64]),
 }
 
-/// Errors of a slot: of the score (`c`), and of the variance by powers of `reset deviation`.
+/// Errors of a slot: of the score (`c`), and what a round adds to the error of the variance.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub struct Band4 {
+pub struct DeviceBand {
     /// Absolute error of the score without that of the variance.
     pub c: f64,
-    /// Constant error of the variance.
+    /// Constant error of the variance of every point.
     pub c0: f64,
-    /// Error of the variance, per unit of `reset deviation`.
+    /// Error of the variance, per unit of `|scale p|`.
     pub c1: f64,
-    /// Error of the variance, per unit of the square of the reset deviation.
+    /// Error of the variance, per unit of the variance before the observation.
     pub c2: f64,
+    /// Error of the variance, per unit of the posterior standard deviation before the observation.
+    pub c3: f64,
 }
 
 /// A slot's answer to a round.

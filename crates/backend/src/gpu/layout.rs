@@ -37,7 +37,7 @@ pub const TABLE: u32 = 12;
 pub const WORK_BYTES: usize = 68;
 
 /// Number of values in a [`Numbers`].
-pub const N_NUMBERS: usize = 11;
+pub const N_NUMBERS: usize = 12;
 
 /// Returns a [`Work`] as words.
 pub fn work_words(work: &Work) -> [u32; WORK_BYTES / 4] {
@@ -73,6 +73,7 @@ pub fn number_values<R: Real>(numbers: &Numbers<R>) -> [R; N_NUMBERS] {
         numbers.c0,
         numbers.c1,
         numbers.c2,
+        numbers.c3,
         numbers.kernel_scale,
         numbers.kernel_offset,
         numbers.kernel_row_term,

@@ -66,14 +66,15 @@ fn structs_have_their_fields_where_the_host_puts_them() {
         c0: 5.0,
         c1: 6.0,
         c2: 7.0,
-        kernel_scale: 8.0,
-        kernel_offset: 9.0,
-        kernel_row_term: 10.0,
+        c3: 8.0,
+        kernel_scale: 9.0,
+        kernel_offset: 10.0,
+        kernel_row_term: 11.0,
     };
     let shape = LayoutShape { n_points: 0, stride: 1, n_tiles: 2, chunk_first: 3, chunk_len: 4, n_columns: 5, dimension: 6 };
     let work_fields = "slot start visit stamp row_at row_len slots_at coords_at factor_at factor_len subset_at n_scored \
                        prior_at family dimension listed weights_at";
-    let number_fields = "scale mean_step low high c c0 c1 c2 kernel_scale kernel_offset kernel_row_term";
+    let number_fields = "scale mean_step low high c c0 c1 c2 c3 kernel_scale kernel_offset kernel_row_term";
     let shape_fields = "n_points stride n_tiles chunk_first chunk_len n_columns dimension spare";
     assert_eq!(work_words(&work), core_range());
     assert_eq!(number_values(&numbers).map(|number: f32| number as usize), std::array::from_fn(|i| i));

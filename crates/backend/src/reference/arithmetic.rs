@@ -8,6 +8,8 @@ pub trait Arithmetic: Real {
     const LN2: [Self; 2];
     /// Argument beyond which `exp(-t)` is taken as 0.
     const EXP_CUTOFF: Self;
+    /// Covers the rounding of a sum of a few numbers.
+    const GROWTH: Self;
 
     /// Returns the square root.
     fn sqrt(self) -> Self;
@@ -24,6 +26,7 @@ pub trait Arithmetic: Real {
 impl Arithmetic for f32 {
     const LN2: [Self; 2] = [0.693_359_4, -2.121_944_4e-4];
     const EXP_CUTOFF: Self = 87.0;
+    const GROWTH: Self = 1.000_001;
 
     fn sqrt(self) -> Self {
         self.sqrt()
@@ -37,6 +40,7 @@ impl Arithmetic for f32 {
 impl Arithmetic for f64 {
     const LN2: [Self; 2] = [6.931_471_803_691_238e-1, 1.908_214_929_270_587_7e-10];
     const EXP_CUTOFF: Self = 700.0;
+    const GROWTH: Self = 1.000_000_000_000_002;
 
     fn sqrt(self) -> Self {
         self.sqrt()

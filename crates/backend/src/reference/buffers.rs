@@ -13,7 +13,7 @@ pub const MEAN: usize = 1;
 /// Plane of the posterior variance.
 pub const VARIANCE: usize = 2;
 /// Plane of the posterior standard deviation at the last reset.
-pub const RESET_DEVIATION: usize = 3;
+pub const VARIANCE_ERROR: usize = 3;
 
 /// All buffers that the passes read and write, named as in the shaders.
 pub struct Buffers<R> {

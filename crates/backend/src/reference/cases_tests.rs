@@ -1,6 +1,6 @@
 //! Generates inputs for tests of devices: bases of every kind and scripts of rounds over them.
 
-use crate::device::{Band4, NewMean, SlotWork, Start, TableSpec, Visit};
+use crate::device::{DeviceBand, NewMean, SlotWork, Start, TableSpec, Visit};
 use privateer_gp::score::{Factor, FeatureTable, FourierForm, GramSource, KernelFamily, KernelForm, VarianceForm};
 use std::sync::Arc;
 
@@ -200,14 +200,14 @@ pub struct OwnedWork {
     pub weights: Option<Vec<f64>>,
     pub basis: Vec<u32>,
     pub beta: f64,
-    pub band: Band4,
+    pub band: DeviceBand,
     pub subset: Option<Vec<u32>>,
 }
 
 impl OwnedWork {
     /// Creates work over all points that continues from the last round.
     pub fn keep(slot: usize) -> Self {
-        let band = Band4 { c: 1e-3, c0: 1e-4, c1: 1e-4, c2: 1e-4 };
+        let band = DeviceBand { c: 1e-3, c0: 1e-4, c1: 1e-4, c2: 1e-4, c3: 1e-4 };
         Self { slot, start: ReferenceStart::Keep, visit: None, weights: None, basis: Vec::new(), beta: 1.5, band, subset: None }
     }
 

@@ -2,7 +2,7 @@
 
 use super::ReferenceDevice;
 use super::arithmetic::Arithmetic;
-use super::buffers::{MEAN, P, RESET_DEVIATION, VARIANCE};
+use super::buffers::{MEAN, P, VARIANCE, VARIANCE_ERROR};
 use super::cases_tests::TestBasis;
 use super::slots::ReferenceSlots;
 use crate::device::{DeviceSlots, Tables};
@@ -29,7 +29,7 @@ impl<R: Arithmetic> ReferencePlayer<R> {
 
     /// Returns the planes of a slot, in f64.
     pub fn planes(&self, slot: usize) -> [Vec<f64>; 4] {
-        [P, MEAN, VARIANCE, RESET_DEVIATION].map(|plane| {
+        [P, MEAN, VARIANCE, VARIANCE_ERROR].map(|plane| {
             let at = self.slots.buffers.plane(slot as u32, plane);
             self.slots.buffers.planes[at..at + self.slots.buffers.extent.stride].iter().map(|value| value.wide()).collect()
         })

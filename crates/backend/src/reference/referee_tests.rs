@@ -20,7 +20,7 @@ pub struct RefereeState {
     pub p: Vec<Known>,
     pub mean: Vec<Known>,
     pub variance: Vec<Known>,
-    pub reset_deviation: Vec<Known>,
+    pub error: Vec<Known>,
 }
 
 /// The referee of all slots.
@@ -37,7 +37,7 @@ impl<'a> Referee<'a> {
     /// * `kernel_error` — of each slot
     pub fn new(basis: &'a TestBasis, precision: Precision, kernel_error: Vec<f64>) -> Self {
         let zero = vec![Known::default(); basis.n_points()];
-        let slot = RefereeState { p: zero.clone(), mean: zero.clone(), variance: zero.clone(), reset_deviation: zero };
+        let slot = RefereeState { p: zero.clone(), mean: zero.clone(), variance: zero.clone(), error: zero };
         let slots = vec![slot; kernel_error.len()];
         // The referee itself rounds in f64.
         let u = precision.unit() + if precision == Precision::F64 { precision.unit() } else { 0.0 };
@@ -88,12 +88,21 @@ impl<'a> Referee<'a> {
             slot.p[x] = p;
             if let Some((mean, variance)) = started {
                 (slot.mean[x], slot.variance[x]) = (mean, variance);
-                let reset_deviation = variance.value.max(0.0).sqrt();
-                slot.reset_deviation[x] = Known {
-                    value: reset_deviation,
-                    error: sqrt_shift(variance.value, variance.error) + sqrt_error * reset_deviation,
-                };
+                slot.error[x] = Known::default();
             }
+            let (variance, before, band) = (slot.variance[x], slot.error[x], work.band);
+            let (mut along, mut along_error) = (0.0, 0.0);
+            if let Some((_, scale, _)) = work.visit {
+                along = (scale * p.value).abs();
+                along_error = scale.abs() * p.error + 2.0 * u * along;
+            }
+            let square = variance.value.max(0.0) + before.value;
+            let error = &mut slot.error[x];
+            error.value += band.c0 + band.c1 * along + band.c2 * variance.value.max(0.0) + band.c3 * square.sqrt();
+            error.error += band.c1 * along_error
+                + band.c2 * variance.error
+                + band.c3 * (sqrt_shift(square, variance.error + before.error) + sqrt_error * square.sqrt())
+                + 40.0 * u * error.value;
             if let Some((_, scale, step)) = work.visit {
                 let s2 = scale * scale;
                 let (mean, variance) = (&mut slot.mean[x], &mut slot.variance[x]);
@@ -113,12 +122,9 @@ impl<'a> Referee<'a> {
     /// Returns both ends of a point's interval.
     fn ends(&self, work: &OwnedWork, x: usize) -> (Known, Known) {
         let slot = &self.slots[work.slot];
-        let (mean, variance, reset_deviation) = (slot.mean[x], slot.variance[x], slot.reset_deviation[x]);
-        let a = reset_deviation.value;
-        let e = work.band.c0 + work.band.c1 * a + work.band.c2 * a * a;
-        let moved = variance.error
-            + (work.band.c1 + 3.0 * work.band.c2 * a) * reset_deviation.error
-            + 8.0 * self.u * (variance.value.abs() + e);
+        let (mean, variance, error) = (slot.mean[x], slot.variance[x], slot.error[x]);
+        let e = error.value;
+        let moved = variance.error + error.error + 8.0 * self.u * (variance.value.abs() + e);
         let end = |sign: f64| {
             let under = variance.value + sign * e;
             let root = under.max(0.0).sqrt();
@@ -132,14 +138,14 @@ impl<'a> Referee<'a> {
     }
 
     /// Returns the first error in a slot's planes, if any.
-    /// * `planes` — p, mean, variance, reset_deviation, each at least as long as the domain
+    /// * `planes` — p, mean, variance, error, each at least as long as the domain
     pub fn check_planes(&self, slot: usize, planes: &[Vec<f64>; 4]) -> Result<(), String> {
         let known = &self.slots[slot];
         for (name, known, plane) in [
             ("p", &known.p, &planes[0]),
             ("mean", &known.mean, &planes[1]),
             ("variance", &known.variance, &planes[2]),
-            ("reset_deviation", &known.reset_deviation, &planes[3]),
+            ("error", &known.error, &planes[3]),
         ] {
             for (x, known) in known.iter().enumerate() {
                 let apart = (plane[x] - known.value).abs();
@@ -155,7 +161,7 @@ impl<'a> Referee<'a> {
     #[cfg(feature = "gpu")]
     pub fn check_apart(&self, slot: usize, left: &[Vec<f64>; 4], right: &[Vec<f64>; 4]) -> Result<(), String> {
         let known = &self.slots[slot];
-        for (plane, known) in [&known.p, &known.mean, &known.variance, &known.reset_deviation].into_iter().enumerate() {
+        for (plane, known) in [&known.p, &known.mean, &known.variance, &known.error].into_iter().enumerate() {
             for (x, known) in known.iter().enumerate() {
                 let (a, b) = (left[plane][x], right[plane][x]);
                 if known.error < (a - b).abs() {

@@ -1,7 +1,7 @@
 //! Implements `update.wgsl` and `list.wgsl`: reset, observation, intervals, maxima per tile.
 
 use super::arithmetic::Arithmetic;
-use super::buffers::{Buffers, MEAN, P, RESET_DEVIATION, VARIANCE};
+use super::buffers::{Buffers, MEAN, P, VARIANCE, VARIANCE_ERROR};
 use crate::device::answer::MAXIMA;
 use crate::device::pack::{Numbers, START_KEEP, START_PRIOR, VISIT_NONE, VISIT_WEIGHTS};
 use crate::device::tables::TILE;
@@ -27,9 +27,8 @@ impl<R: Arithmetic> ScoredPoint<R> {
         Self { lower: -R::LARGEST, upper: -R::LARGEST, variance: -R::LARGEST, mean: R::default(), counts: false }
     }
 
-    /// Computes the interval of a point.
-    pub fn of(numbers: &Numbers<R>, mean: R, variance: R, reset_deviation: R) -> Self {
-        let e = numbers.c0 + numbers.c1 * reset_deviation + numbers.c2 * (reset_deviation * reset_deviation);
+    /// Computes the interval of a point, from the error `e` of its variance.
+    pub fn of(numbers: &Numbers<R>, mean: R, variance: R, e: R) -> Self {
         let lower = mean - numbers.c + numbers.low * (variance - e).larger(R::default()).sqrt();
         let upper = mean + numbers.c + numbers.high * (variance + e).larger(R::default()).sqrt();
         if lower.is_in_range() && variance.is_in_range() {
@@ -44,7 +43,7 @@ impl<R: Arithmetic> ScoredPoint<R> {
 pub fn scored<R: Arithmetic>(buffers: &Buffers<R>, w: usize, x: usize) -> ScoredPoint<R> {
     let slot = buffers.works[w].slot;
     let plane = |plane| buffers.planes[buffers.plane(slot, plane) + x];
-    ScoredPoint::of(&buffers.numbers[w], plane(MEAN), plane(VARIANCE), plane(RESET_DEVIATION))
+    ScoredPoint::of(&buffers.numbers[w], plane(MEAN), plane(VARIANCE), plane(VARIANCE_ERROR))
 }
 
 /// `update.wgsl`: steps 1 and 2 for every point of every work; step 3 for works without a subset.
@@ -58,28 +57,34 @@ pub fn update<R: Arithmetic>(buffers: &mut Buffers<R>) {
                 if buffers.extent.n_points <= x {
                     continue;
                 }
-                let [p_at, mean_at, variance_at, reset_at] =
-                    [P, MEAN, VARIANCE, RESET_DEVIATION].map(|i| buffers.plane(work.slot, i) + x);
+                let [p_at, mean_at, variance_at, error_at] =
+                    [P, MEAN, VARIANCE, VARIANCE_ERROR].map(|i| buffers.plane(work.slot, i) + x);
                 let (mut mean, mut variance) = (buffers.planes[mean_at], buffers.planes[variance_at]);
                 if work.start == START_PRIOR {
                     mean = if work.visit == VISIT_WEIGHTS { mean } else { R::default() };
                     variance = buffers.base[work.prior_at as usize + x];
                 }
-                if work.start != START_KEEP {
-                    buffers.planes[reset_at] = variance.larger(R::default()).sqrt();
+                let positive = variance.larger(R::default());
+                let error = if work.start == START_KEEP { buffers.planes[error_at] * R::GROWTH } else { R::default() };
+                let mut added = numbers.c0 + numbers.c2 * positive;
+                if R::default() < numbers.c3 {
+                    added += numbers.c3 * (positive + error).sqrt();
                 }
                 if work.visit != VISIT_NONE {
                     let p = buffers.planes[p_at];
                     let fall = numbers.scale * p;
+                    added += numbers.c1 * fall.magnitude();
                     variance = variance - fall * fall;
                     mean += numbers.mean_step * p;
                 }
                 if buffers.not_a_number && x == 0 {
                     mean = R::of(f64::NAN);
                 }
+                let error = error + added * R::GROWTH;
                 buffers.planes[mean_at] = mean;
                 buffers.planes[variance_at] = variance;
-                *place_scored = ScoredPoint::of(&numbers, mean, variance, buffers.planes[reset_at]);
+                buffers.planes[error_at] = error;
+                *place_scored = ScoredPoint::of(&numbers, mean, variance, error);
             }
             if work.listed == 0 {
                 reduce(buffers, w, tile, &tile_scored);

@@ -18,7 +18,7 @@
 //! observations alone, so every execution path gives the same bits.
 
 use super::{Posterior, Visits};
-use crate::score::{Basis, Change, GramSource, MomentTable, Moments, ScoreModel};
+use crate::score::{Basis, Change, GramSource, MomentTable, Moments, ScoreModel, StateError};
 use privateer_numerics::linalg::{self, Columns, padded_length};
 use privateer_numerics::vectorised;
 use serde::{Deserialize, Serialize};
@@ -382,9 +382,9 @@ impl ScoreModel for CovariancePosterior {
         self.prior_bound
     }
 
-    fn state_error(&self) -> Moments {
+    fn state_error(&self) -> StateError {
         // Scores are read from this table, so they have no error against it.
-        Moments { mean: 0.0, variance: 0.0 }
+        StateError::default()
     }
 
     fn basis_points(&self) -> &[u32] {

@@ -8,7 +8,7 @@ use super::change::PendingChange;
 use super::visited::Covariances;
 use super::weights::REBUILD_EVERY;
 use super::{Posterior, VisitedModel, Visits};
-use crate::score::{Basis, Change, GramSource, Moments, ScoreModel, VisitedPoints};
+use crate::score::{Basis, Change, GramSource, Moments, RowError, ScoreModel, StateError, VisitedPoints};
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -110,12 +110,8 @@ impl Covariances for Arc<dyn GramSource> {
         prior * magnitude
     }
 
-    fn magnitude_of_direction(&self, direction: &[f64]) -> f64 {
-        self.magnitude(direction)
-    }
-
-    fn size_of_direction(&self, magnitude: f64, prior: f64, _ridge: f64) -> f64 {
-        self.size(magnitude, prior)
+    fn product_depth(&self) -> f64 {
+        0.0
     }
 }
 
@@ -128,8 +124,12 @@ impl ScoreModel for ExactPosterior {
         self.prior_bound
     }
 
-    fn state_error(&self) -> Moments {
+    fn state_error(&self) -> StateError {
         self.state.model.state_error(self.prior_bound, &self.gram)
+    }
+
+    fn row_error(&self) -> RowError {
+        self.state.model.row_error(self.prior_bound, &self.gram)
     }
 
     fn basis_points(&self) -> &[u32] {

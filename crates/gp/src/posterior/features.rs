@@ -9,8 +9,8 @@ use super::{Posterior, Visits};
 use crate::Plays;
 use crate::posterior::weights::REBUILD_EVERY;
 use crate::score::AxisFeatures;
-use crate::score::{Basis, Change, Factor, FeatureTable, Moments, ScoreModel, VarianceForm, VisitedPoints};
-use privateer_numerics::linalg::{add_rows_wide, dot, dot_rows};
+use crate::score::{Basis, Change, Factor, FeatureTable, Moments, RowError, ScoreModel, StateError, VarianceForm, VisitedPoints};
+use privateer_numerics::linalg::{add_rows_wide, dot, dot_depth, dot_rows};
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 use std::ops::Range;
@@ -134,20 +134,15 @@ impl Covariances for Plays {
     }
 
     fn magnitude(&self, weights: &[f64]) -> f64 {
-        dot(weights, weights)
+        dot(weights, weights).sqrt()
     }
 
     fn size(&self, magnitude: f64, prior: f64) -> f64 {
-        (prior * magnitude).sqrt()
+        prior.sqrt() * magnitude
     }
 
-    fn magnitude_of_direction(&self, _direction: &[f64]) -> f64 {
-        0.0
-    }
-
-    fn size_of_direction(&self, _magnitude: f64, prior: f64, ridge: f64) -> f64 {
-        // |u| <= sqrt(prior) / ridge.
-        prior / ridge
+    fn product_depth(&self) -> f64 {
+        dot_depth(self.n_features())
     }
 }
 
@@ -177,8 +172,12 @@ impl ScoreModel for FeaturePosterior {
         self.prior_bound
     }
 
-    fn state_error(&self) -> Moments {
+    fn state_error(&self) -> StateError {
         self.state.model.state_error(self.prior_bound, &self.plays)
+    }
+
+    fn row_error(&self) -> RowError {
+        self.state.model.row_error(self.prior_bound, &self.plays)
     }
 
     fn n_observations(&self) -> u64 {
@@ -187,7 +186,8 @@ impl ScoreModel for FeaturePosterior {
 
     fn factor(&self) -> Option<Factor<'_>> {
         let (weights, rows) = self.state.model.factor(&self.state.visits, &self.plays)?;
-        Some(Factor::new(weights.into(), rows.into(), VarianceForm::Added))
+        let error = self.state.model.factor_error(self.prior_bound, &self.plays);
+        Some(Factor::new(weights.into(), rows.into(), VarianceForm::Added).with_error(error))
     }
 
     fn visited(&self) -> Option<VisitedPoints<'_>> {

@@ -4,7 +4,7 @@ use super::streak::StreakUpdate;
 use super::weights::lower_root;
 use super::{VisitedModel, Visits, WeightModel};
 use crate::Plays;
-use crate::score::Moments;
+use crate::score::{Moments, RowError, StateError};
 use privateer_numerics::linalg::{Columns, dot};
 use serde::{Deserialize, Serialize};
 use std::ops::Range;
@@ -176,10 +176,26 @@ impl LinearModel {
     }
 
     /// Bounds the rounding errors, see [`VisitedModel::state_error`].
-    pub fn state_error(&self, prior: f64, plays: &Plays) -> Moments {
+    pub fn state_error(&self, prior: f64, plays: &Plays) -> StateError {
         match self {
             Self::Span(model) => model.state_error(prior, plays),
             Self::Weights(model) => model.state_error(prior),
+        }
+    }
+
+    /// Bounds the rounding errors of the current row; [`WeightModel`] stores the rows that it reports.
+    pub fn row_error(&self, prior: f64, plays: &Plays) -> RowError {
+        match self {
+            Self::Span(model) => model.row_error(prior, plays),
+            Self::Weights(_) => RowError::default(),
+        }
+    }
+
+    /// Bounds the error of the variance of [`LinearModel::factor`], see [`crate::score::Factor::error`].
+    pub fn factor_error(&self, prior: f64, plays: &Plays) -> [f64; 2] {
+        match self {
+            Self::Span(model) => model.factor_error(prior, plays),
+            Self::Weights(model) => [model.state_error(prior).variance, 0.0],
         }
     }
 }

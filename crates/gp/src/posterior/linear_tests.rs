@@ -75,7 +75,9 @@ fn changes_add_up(ridge: f64, rounds: usize, pattern: impl Fn(usize, usize) -> u
     let (mut own, mut trace, mut n) = ([0.0; 2], 0.0, vec![0.0; M * M]);
     for (round, (point, reward)) in plays(rounds, N, &mut stream()).into_iter().enumerate() {
         posterior.observe(pattern(round, point), reward);
-        let Change::Row { row, scale, mean_step, rebuilt, .. } = posterior.change() else { panic!("one observation is one row") };
+        let Change::Row { row, scale, mean_step, repeated, rebuilt } = posterior.change() else {
+            panic!("one observation is one row")
+        };
         for (x, [mean, variance]) in found.iter_mut().enumerate() {
             let p = dot(row, table.row(x));
             *mean += mean_step * p;
@@ -88,7 +90,9 @@ fn changes_add_up(ridge: f64, rounds: usize, pattern: impl Fn(usize, usize) -> u
         // variance.
         let rounded = M as f64 * f64::EPSILON * (dot(row, row) * posterior.prior_variance_bound()).sqrt();
         own[0] += mean_step.abs() * rounded;
-        own[1] += 2.0 * scale * rounded * posterior.prior_variance_bound().sqrt();
+        let (prior, error) = (posterior.prior_variance_bound(), posterior.row_error());
+        own[1] += 2.0 * scale * (rounded + error.row + error.share * prior.sqrt()) * prior.sqrt();
+        own[1] += if repeated { 0.0 } else { error.of_closed(prior) };
         posterior.screened();
         if rebuilt {
             assert_eq!(posterior.visits().n_distinct(), 2 * M + 1);
@@ -101,7 +105,7 @@ fn changes_add_up(ridge: f64, rounds: usize, pattern: impl Fn(usize, usize) -> u
             let exact = posterior.exact(x);
             let off = ((exact.mean - mean).abs(), (exact.variance - variance).abs());
             assert!(
-                off.0 <= error.mean + own[0] && off.1 <= error.variance + own[1],
+                off.0 <= error.mean + own[0] && off.1 <= error.of_variance(exact.variance) + own[1],
                 "round {round}, point {x}: {off:?} of {error:?}, {own:?}"
             );
         }
@@ -170,13 +174,14 @@ fn factors_say_the_same_model() {
                 continue;
             }
             let (theta, rows) = model.factor(&visits, &source).expect("the model has a factor");
-            let error = model.state_error(prior, &source);
+            let (error, [constant, deviation]) = (model.state_error(prior, &source), model.factor_error(prior, &source));
             for point in 0..N {
                 let c = table.row(point);
                 let variance: f64 = rows.chunks_exact(M).map(|row| dot(row, c)).map(|along| along * along).sum();
                 let moments = model.moments(c, &visits, &source);
                 let off = ((dot(&theta, c) - moments.mean).abs(), (variance - moments.variance).abs());
-                assert!(off.0 <= error.mean && off.1 <= error.variance, "ridge {ridge}, round {round}: {off:?} of {error:?}");
+                let bound = error.of_variance(moments.variance) + constant + deviation * moments.variance.sqrt();
+                assert!(off.0 <= error.mean && off.1 <= bound, "ridge {ridge}, round {round}: {off:?} of {error:?}");
             }
         }
         assert!(matches!(model, LinearModel::Span(_)), "this tests the span");

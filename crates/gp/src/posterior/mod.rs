@@ -23,6 +23,9 @@ mod linear;
 mod linear_tests;
 mod root;
 mod rotation;
+mod rounding;
+#[cfg(test)]
+mod rounding_tests;
 mod sketched;
 mod streak;
 mod sums;

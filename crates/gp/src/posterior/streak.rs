@@ -1,6 +1,6 @@
 //! The current streak of a linear model: the effect of its observations along one direction.
 
-use crate::score::Moments;
+use crate::score::StateError;
 use privateer_numerics::linalg::rounded_share;
 use serde::{Deserialize, Serialize};
 
@@ -75,7 +75,7 @@ impl Streak {
 ///
 /// The points have prior variance at most `prior`. The bound covers the difference between the state and the sum of the
 /// reported changes. See [`rounded_share`].
-pub fn rounded(terms: f64, updates: u64, prior: f64, mean_scale: f64) -> Moments {
+pub fn rounded(terms: f64, updates: u64, prior: f64, mean_scale: f64) -> StateError {
     let share = rounded_share(terms, updates as f64);
-    Moments { mean: share * mean_scale, variance: share * prior }
+    StateError { mean: share * mean_scale, variance: share * prior, deviation: 0.0 }
 }

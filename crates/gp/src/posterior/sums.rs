@@ -6,7 +6,7 @@
 //! Noise may make V indefinite. The caller chooses the [`Repair`], which raises eigenvalues to a floor;
 //! [`SumsPosterior::take`] reports whether it did.
 
-use crate::score::{AxisFeatures, Factor, FeatureTable, Moments, ScoreModel, VarianceForm};
+use crate::score::{AxisFeatures, Factor, FeatureTable, Moments, ScoreModel, StateError, VarianceForm};
 use privateer_numerics::linalg::{self, TriangleSums, cholesky_upper, dot, inverse_of_upper_transposed, solve_upper};
 use privateer_numerics::vectorised;
 use std::ops::Range;
@@ -253,8 +253,8 @@ impl ScoreModel for SumsPosterior {
         self.variance_bound
     }
 
-    fn state_error(&self) -> Moments {
-        self.error
+    fn state_error(&self) -> StateError {
+        StateError { mean: self.error.mean, variance: self.error.variance, deviation: 0.0 }
     }
 
     /// Returns how often sums were set, at least 1 in use.

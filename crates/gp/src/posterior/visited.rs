@@ -17,9 +17,10 @@
 //! depends on the observations alone, so every path gives the same bits.
 
 use super::Visits;
-use super::streak::{Streak, StreakUpdate, rounded};
+use super::rounding::{KnownPoint, RoundingSetting, RunningError};
+use super::streak::{Streak, StreakUpdate};
 use super::visits::are_possible;
-use crate::score::Moments;
+use crate::score::{Moments, RowError, StateError};
 use privateer_numerics::linalg::{self, GrowingCholesky, add_scaled, dot};
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
@@ -44,17 +45,14 @@ pub trait Covariances {
     /// Writes the weights `sum row_i c_i` over visited points.
     fn combine(&self, row: &[f64], visited: &[u32], out: &mut Vec<f64>);
 
-    /// Returns the magnitude of weights on which [`Covariances::size`] depends.
+    /// Returns the norm of weights on which [`Covariances::size`] depends.
     fn magnitude(&self, weights: &[f64]) -> f64;
 
     /// Bounds the terms of a product of coordinates and weights of this magnitude, for prior variances of at most `prior`.
     fn size(&self, magnitude: f64, prior: f64) -> f64;
 
-    /// Returns the magnitude of the direction of a streak on which [`Covariances::size_of_direction`] depends.
-    fn magnitude_of_direction(&self, direction: &[f64]) -> f64;
-
-    /// Bounds the terms of a product of coordinates and the direction of a streak.
-    fn size_of_direction(&self, magnitude: f64, prior: f64, ridge: f64) -> f64;
+    /// Returns how many roundings a term of a prior covariance goes through; 0 if covariances are given.
+    fn product_depth(&self) -> f64;
 }
 
 /// The state over the slots of [`Visits`].
@@ -77,11 +75,9 @@ pub struct VisitedModel {
     /// Largest absolute reward so far.
     reward_bound: f64,
     since_rebuild: u64,
-    /// Derived from the fields above and the visits: magnitudes of weights and direction, largest count of a point.
+    /// Rounding errors since the state was made, rebuilt or restored.
     #[serde(skip)]
-    magnitudes: [f64; 2],
-    #[serde(skip)]
-    largest_count: u64,
+    rounding: RunningError,
     #[serde(skip)]
     scratch: Vec<f64>,
 }
@@ -111,8 +107,7 @@ impl VisitedModel {
             gain: 0.0,
             reward_bound: 0.0,
             since_rebuild: 0,
-            magnitudes: [0.0; 2],
-            largest_count: 0,
+            rounding: RunningError::default(),
             scratch: Vec::new(),
         }
     }
@@ -143,8 +138,12 @@ impl VisitedModel {
         if self.theta.iter().chain(&self.direction).chain(&self.row).any(|x| !x.is_finite()) {
             return Err("a weight is not finite");
         }
-        self.magnitudes = [source.magnitude(&self.theta), source.magnitude_of_direction(&self.direction)];
-        self.largest_count = visits.largest_count();
+        self.rounding = RunningError::of(source.magnitude(&self.theta), visits.n_observations(), self.since_rebuild);
+        if let Some(OpenStreak { slot, streak, before, .. }) = &self.open {
+            let known = self.known(*slot, *before, streak.leverage);
+            self.rounding.open(&self.row, k, source.magnitude(&self.direction), source.product_depth(), known);
+            self.rounding.step(streak.coefficient.abs());
+        }
         let counted = are_possible([self.gain, self.reward_bound], self.since_rebuild);
         if counted { Ok(()) } else { Err("the counters of the weights are not possible") }
     }
@@ -188,7 +187,6 @@ impl VisitedModel {
     pub fn observe(&mut self, slot: usize, visits: &Visits, source: &impl Covariances, reward: f64) -> StreakUpdate {
         self.reward_bound = self.reward_bound.max(reward.abs());
         self.since_rebuild += 1;
-        self.largest_count = self.largest_count.max(visits.counts[slot]);
         let (mut open, repeated) = match self.open.take() {
             Some(open) if open.slot == slot => (open, true),
             ended => {
@@ -197,6 +195,7 @@ impl VisitedModel {
             }
         };
         let update = open.streak.observe(self.ridge, reward, repeated);
+        self.rounding.step(open.streak.coefficient.abs());
         self.open = Some(open);
         update
     }
@@ -226,7 +225,8 @@ impl VisitedModel {
             self.row.push(1.0 / ridge);
         }
         source.combine(&self.row, points, &mut self.direction);
-        self.magnitudes[1] = source.magnitude_of_direction(&self.direction);
+        let known = self.known(slot, before, leverage);
+        self.rounding.open(&self.row, k, source.magnitude(&self.direction), source.product_depth(), known);
         OpenStreak { slot, streak: Streak::new(leverage, product(&self.theta, &c)), before, l, variance }
     }
 
@@ -236,13 +236,14 @@ impl VisitedModel {
         self.gain += streak.gain();
         self.theta.resize(self.direction.len(), 0.0);
         add_scaled(&mut self.theta, streak.coefficient, &self.direction);
-        self.magnitudes[0] = source.magnitude(&self.theta);
-        if before == 0.0 {
+        let rotated = if before == 0.0 {
             self.factor.push(&l, (variance + self.ridge / streak.count).sqrt());
+            None
         } else {
             let delta = self.ridge * streak.count / (before * (before + streak.count));
-            self.factor.lower_diagonal(slot, delta, &mut self.scratch);
-        }
+            Some(self.factor.lower_diagonal(slot, delta, &mut self.scratch))
+        };
+        self.rounding.close(streak.coefficient.abs(), source.magnitude(&self.theta), rotated);
     }
 
     /// Returns `theta · c` and the posterior variance (at least 0) of a point with coordinates `c` and this prior variance.
@@ -340,21 +341,34 @@ impl VisitedModel {
         self.factor.solve_lower(&mut weights, 0);
         self.factor.solve_transposed(&mut weights);
         source.combine(&weights, &visits.points, &mut self.theta);
-        self.magnitudes = [source.magnitude(&self.theta), 0.0];
+        self.rounding = RunningError::of(source.magnitude(&self.theta), visits.n_observations(), 0);
         self.since_rebuild = 0;
         true
     }
 
-    /// Bounds the rounding errors of the updates since the last rebuild, see `streak::rounded`.
-    ///
-    /// Sums have as many terms as there are coordinates or visited points.
-    pub fn state_error(&self, prior: f64, source: &impl Covariances) -> Moments {
-        let [of_theta, of_direction] = self.magnitudes;
-        let terms = self.n().max(self.factor.n() + 1) as f64;
-        let along = |open: &OpenStreak| open.streak.coefficient.abs() * source.size_of_direction(of_direction, prior, self.ridge);
-        let mean_scale = self.reward_bound + source.size(of_theta, prior) + self.open.as_ref().map_or(0.0, along);
-        let found = rounded(terms, self.since_rebuild, prior, mean_scale);
-        Moments { variance: found.variance * linalg::lost_in_solves(prior, self.ridge, self.largest_count), ..found }
+    /// Bounds the rounding errors of the updates since the last rebuild, for prior variances of at most `prior`.
+    pub fn state_error(&self, prior: f64, source: &impl Covariances) -> StateError {
+        let coefficient = self.open.as_ref().map_or(0.0, |open| open.streak.coefficient.abs());
+        self.rounding.bound(self.setting(prior, source), coefficient, |magnitude| source.size(magnitude, prior))
+    }
+
+    /// Bounds the rounding errors of the current row, and of the end of the streak before it.
+    pub fn row_error(&self, prior: f64, source: &impl Covariances) -> RowError {
+        self.rounding.of_row(self.setting(prior, source))
+    }
+
+    /// Bounds the error of [`VisitedModel::form`] and of its root, see [`crate::score::Factor::error`].
+    pub fn factor_error(&self, prior: f64, source: &impl Covariances) -> [f64; 2] {
+        self.rounding.of_factor(self.setting(prior, source), self.n())
+    }
+
+    /// Describes the current streak for its rounding errors; `None` if its point is new.
+    fn known(&self, slot: usize, before: f64, leverage: f64) -> Option<KnownPoint> {
+        (0.0 < before).then(|| KnownPoint { before, leverage, entry: self.row[slot] })
+    }
+
+    fn setting(&self, prior: f64, source: &impl Covariances) -> RoundingSetting {
+        RoundingSetting { prior, ridge: self.ridge, n_visited: self.factor.n(), depth: source.product_depth() }
     }
 }
 

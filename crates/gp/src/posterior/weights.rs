@@ -23,7 +23,7 @@
 use super::VisitedModel;
 use super::streak::{Streak, StreakUpdate, rounded};
 use super::visits::are_possible;
-use crate::score::Moments;
+use crate::score::{Moments, StateError};
 use privateer_numerics::linalg::{self, Columns, dot};
 use privateer_numerics::vectorised;
 use serde::{Deserialize, Serialize};
@@ -319,7 +319,7 @@ impl WeightModel {
     }
 
     /// Bounds the rounding errors of the updates since the last rebuild, see `streak::rounded`.
-    pub fn state_error(&self, prior: f64) -> Moments {
+    pub fn state_error(&self, prior: f64) -> StateError {
         // |theta + a u| <= |theta| + |a| |u|, and |u| <= sqrt(prior) / ridge.
         let along = self.streak.map_or(0.0, |(_, streak)| streak.coefficient.abs() * prior / self.ridge);
         let mean_scale = self.reward_bound + (prior * self.square).sqrt() + along;

@@ -13,5 +13,7 @@ mod moments;
 mod tie;
 
 pub use basis::{AxisFeatures, Basis, FeatureTable, FourierForm, GramSource, KernelFamily, KernelForm, add_each_column};
-pub use moments::{Candidates, Change, Factor, MomentTable, Moments, ScoreModel, TrialScore, VarianceForm, VisitedPoints};
+pub use moments::{
+    Candidates, Change, Factor, MomentTable, Moments, RowError, ScoreModel, StateError, TrialScore, VarianceForm, VisitedPoints,
+};
 pub use tie::{TIE_TOLERANCE, lowest_within_tie, tie_margin};

@@ -29,10 +29,15 @@ pub trait ScoreModel: Send + Sync {
     /// Returns a bound on `k(x, x)` over the domain: the scale of the posterior variance.
     fn prior_variance_bound(&self) -> f64;
 
-    /// Bounds the rounding errors of the f64 state, in mean and variance.
+    /// Bounds the rounding errors of the f64 state.
     ///
     /// The bounds cover the difference to the sum of the changes reported since the state was made or rebuilt.
-    fn state_error(&self) -> Moments;
+    fn state_error(&self) -> StateError;
+
+    /// Bounds the rounding errors of the last reported row, and of the end of the streak before it.
+    fn row_error(&self) -> RowError {
+        RowError::default()
+    }
 
     /// Returns the points whose Gram columns are the basis, in order; empty for a table basis.
     fn basis_points(&self) -> &[u32] {
@@ -45,7 +50,7 @@ pub trait ScoreModel: Send + Sync {
     /// Returns the model as weights and one factor over its basis.
     ///
     /// `None` if the factor would cancel and the model does not store it anyway. Equal to [`ScoreModel::exact`] up to
-    /// [`ScoreModel::state_error`].
+    /// [`ScoreModel::state_error`] and [`Factor::error`].
     fn factor(&self) -> Option<Factor<'_>> {
         None
     }
@@ -81,18 +86,26 @@ pub struct Factor<'a> {
     pub variance: VarianceForm,
     /// `|R|_F²`, where its maker knows it.
     squares: Option<f64>,
+    /// Error of the variance: a constant, and a part per unit of the posterior standard deviation.
+    pub error: [f64; 2],
 }
 
 impl<'a> Factor<'a> {
     /// Makes a factor.
     pub fn new(weights: Cow<'a, [f64]>, rows: Cow<'a, [f64]>, variance: VarianceForm) -> Self {
-        Self { weights, rows, variance, squares: None }
+        Self { weights, rows, variance, squares: None, error: [0.0; 2] }
     }
 
     /// States the sum of the squares of the rows, up to the rounding of a sum of `n²` numbers.
     #[must_use]
     pub fn with_squares(self, squares: f64) -> Self {
         Self { squares: Some(squares), ..self }
+    }
+
+    /// States the error of the variance beyond [`ScoreModel::state_error`].
+    #[must_use]
+    pub fn with_error(self, error: [f64; 2]) -> Self {
+        Self { error, ..self }
     }
 
     /// Returns `|R|_F²`, up to the rounding of a sum of `n²` numbers.
@@ -151,6 +164,48 @@ impl Moments {
     /// Returns the UCB score, `mean + beta * sqrt(variance)`.
     pub fn upper(self, beta: f64) -> f64 {
         self.mean + beta * self.variance.sqrt()
+    }
+}
+
+/// Bounds of the rounding errors of a model's f64 state, at every point.
+///
+/// Let the changes be those reported since the state was made or rebuilt, with errors of their rows as in [`RowError`]. Mean and
+/// variance of [`ScoreModel::exact`] then differ from the sum of the changes by at most `mean` and `variance + 2 deviation s`,
+/// with `s` the posterior standard deviation. Derivation: `docs/derivations/posterior-rounding.md`.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct StateError {
+    /// Error of a mean.
+    pub mean: f64,
+    /// Constant error of a variance.
+    pub variance: f64,
+    /// Error of a posterior standard deviation beyond that.
+    pub deviation: f64,
+}
+
+impl StateError {
+    /// Returns the error of the variance of a point with this posterior variance.
+    pub fn of_variance(&self, variance: f64) -> f64 {
+        self.variance + 2.0 * self.deviation * variance.max(0.0).sqrt()
+    }
+}
+
+/// Bounds of the rounding errors that come with a new row of [`Change::Row`], at every point.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct RowError {
+    /// Error of `row · h`.
+    pub row: f64,
+    /// Further error of `row · h`, per unit of the posterior standard deviation before.
+    pub share: f64,
+    /// Error of the variance from the end of the last streak: a constant, and parts per unit of the posterior standard
+    /// deviation and of the variance.
+    pub closed: [f64; 3],
+}
+
+impl RowError {
+    /// Returns the error from the end of the last streak, for posterior variances up to this number.
+    pub fn of_closed(&self, variance: f64) -> f64 {
+        let [constant, deviation, share] = self.closed;
+        constant + deviation * variance.sqrt() + share * variance
     }
 }
 

@@ -25,6 +25,11 @@ pub fn dot(a: &[f64], b: &[f64]) -> f64 {
     sum_of(s)
 }
 
+/// Returns how many roundings a term of [`dot`] of `n` terms goes through at most.
+pub fn dot_depth(n: usize) -> f64 {
+    n.div_ceil(LANES) as f64 + 3.0
+}
+
 /// Returns [`dot`] of `b` with four slices at least as long, bit by bit; `b` is read once.
 #[inline(always)]
 pub fn four_dots(rows: [&[f64]; 4], b: &[f64]) -> [f64; 4] {

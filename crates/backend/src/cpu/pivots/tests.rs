@@ -6,7 +6,7 @@ use crate::cpu::Cpu;
 use crate::cpu::path::{dense_work, setup_work};
 use crate::cpu::pivots::choose::{Errors, Growing, PivotGrowth};
 use crate::cpu::pivots::factors::block_place;
-use privateer_gp::score::{Basis, Change, Moments, ScoreModel, VarianceForm};
+use privateer_gp::score::{Basis, Change, Moments, ScoreModel, StateError, VarianceForm};
 use privateer_numerics::linalg::dot;
 use std::sync::Arc;
 
@@ -87,9 +87,9 @@ impl ScoreModel for PlainScoreModel {
     }
 
     /// Errors of a sum of some tens of products in f64.
-    fn state_error(&self) -> Moments {
+    fn state_error(&self) -> StateError {
         let squares = dot(&self.rows, &self.rows);
-        Moments { mean: 1e-13 * dot(&self.weights, &self.weights).sqrt(), variance: 1e-13 * squares }
+        StateError { mean: 1e-13 * dot(&self.weights, &self.weights).sqrt(), variance: 1e-13 * squares, deviation: 0.0 }
     }
 
     fn n_observations(&self) -> u64 {

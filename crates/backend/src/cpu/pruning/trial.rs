@@ -13,7 +13,8 @@ use crate::cpu::path::{PathCost, WORK_OF_A_SCORE};
 use crate::cpu::trial::{TrialScreen, settle};
 use crate::cpu::vector;
 use crate::{Band, Counters};
-use privateer_gp::score::{Candidates, FeatureTable, Moments, ScoreModel, TrialScore, VisitedPoints, tie_margin};
+use privateer_gp::posterior::REBUILD_EVERY;
+use privateer_gp::score::{Candidates, FeatureTable, ScoreModel, StateError, TrialScore, VisitedPoints, tie_margin};
 use privateer_numerics::linalg::{lost_in_solves, rounded_share};
 use std::sync::Arc;
 
@@ -104,6 +105,11 @@ struct OpenStreaks {
 #[derive(Default)]
 pub(super) struct ErrorBounds {
     p: f64,
+    /// The model's error of `p` of the open streak: a constant, and a part per unit of the posterior standard deviation.
+    p_of_model: [f64; 2],
+    /// Sum of the squares of `scale p`'s errors, and the largest prior variance.
+    squares: f64,
+    prior: f64,
     /// Bound on `|p|` of the open streak.
     p_bound: f64,
     mean: f64,
@@ -115,6 +121,13 @@ pub(super) struct ErrorBounds {
     /// Sum of `step² / scale²`; means are at most its root times the largest prior deviation.
     innovations: f64,
     largest_beta: f64,
+}
+
+impl ErrorBounds {
+    /// Returns the bound on the errors of variances: all falls of a variance sum to the prior variance at most.
+    fn of_variance(&self) -> f64 {
+        self.variance + 2.0 * (self.prior * self.squares).sqrt() * (1.0 + 1e-6) + self.squares
+    }
 }
 
 /// Comparisons with exact scores.
@@ -180,15 +193,14 @@ impl PrunedTrial {
                 return None;
             }
         }
-        // The replayed observations are computed like the model's own and round like them: `VisitedModel::state_error` for as
-        // many updates as there are points and for a bound on the weights, plus the model's own error.
+        // An estimate of both distances to exact arithmetic: of as many updates as there are points, and of the model's.
         let k = visited.points.len() as f64;
-        let share = rounded_share(k, k);
+        let share = rounded_share(k, k) + rounded_share(k, (model.n_observations() as f64).min(REBUILD_EVERY as f64));
         let state = model.state_error();
         // They start from the values of these blocks, which differ from the model's by `apart`.
         let apart = (1.0 + k.sqrt()) * self.shared.source.error();
         self.errors.mean += share * (largest + weights * prior) + apart * weights + state.mean;
-        self.errors.variance += (share * prior + apart) * solves + state.variance;
+        self.errors.variance += (share * prior + apart) * solves + state.of_variance(prior);
         // The dense path evaluates every point's exact score.
         self.cost.dense += self.n_points() * visited.points.len() * (visited.points.len() / 2 + WORK_OF_A_SCORE);
         self.streaks.open = false;
@@ -211,7 +223,15 @@ impl PrunedTrial {
     }
 
     /// Adds an observation; false if the model differs from the one followed or errors overflow.
-    pub fn observe(&mut self, visited: &VisitedPoints<'_>, observation: Observation<'_>, prior: f64) -> bool {
+    ///
+    /// `model` tells the error of a new row.
+    pub fn observe(
+        &mut self,
+        visited: &VisitedPoints<'_>,
+        observation: Observation<'_>,
+        prior: f64,
+        model: &dyn ScoreModel,
+    ) -> bool {
         let Observation { row, scale, mean_step, repeated } = observation;
         if repeated && self.streaks.open {
             if !self.history.again(visited) {
@@ -221,6 +241,9 @@ impl PrunedTrial {
             let mut streak = BlockStreak::default();
             let Some(opened) = self.history.start(visited, row, prior, &self.shared, &mut streak.alpha) else { return false };
             self.begin(streak, opened, scale, prior);
+            let error = model.row_error();
+            self.errors.p_of_model = [error.row, error.share];
+            self.errors.variance += error.of_closed(prior);
             self.streaks.open = true;
         }
         self.check.since += 1;
@@ -230,6 +253,7 @@ impl PrunedTrial {
     /// Begins a new streak, which the history has opened.
     fn begin(&mut self, streak: BlockStreak, opened: OpenedStreak, scale: f64, prior: f64) {
         self.errors.p = opened.p_error;
+        self.errors.prior = prior;
         // The posterior variance stays non-negative, so one observation lowers it by at most the prior variance.
         self.errors.p_bound = if 0.0 < scale { prior.sqrt() * (1.0 + 1e-6) / scale } else { f64::INFINITY };
         let visited = self.history.points();
@@ -258,11 +282,14 @@ impl PrunedTrial {
             checks.bounds.observe(scale, mean_step);
         }
         let (p, e) = (self.errors.p_bound, self.errors.p);
-        self.errors.variance += scale * scale * (2.0 * p * e + e * e + 4.0 * U * p * p) + U * prior;
+        let [of_model, share] = self.errors.p_of_model;
+        let apart = scale * (e + of_model + share * prior.sqrt());
+        self.errors.squares += apart * apart;
+        self.errors.variance += scale * scale * 4.0 * U * p * p + U * prior;
         // The sum of a streak's steps rounds as well, by the same amounts.
         self.errors.mean += mean_step.abs() * (e + 2.0 * U * p) + 2.0 * U * (self.errors.innovations * prior).sqrt();
         self.cost.dense += 4 * self.n_points();
-        self.errors.variance.is_finite() && self.errors.mean.is_finite()
+        self.errors.of_variance().is_finite() && self.errors.mean.is_finite()
     }
 
     /// Drops the oldest streaks when too many are kept, after updating the blocks that need them.
@@ -312,11 +339,11 @@ impl PrunedTrial {
         let (beta, model) = (request.beta, request.model);
         self.errors.largest_beta = self.errors.largest_beta.max(beta);
         let state = model.state_error();
-        let e = self.errors.variance + state.variance;
         let prior = model.prior_variance_bound();
+        let e = self.errors.of_variance() + state.variance;
         // Rounding of scores and bounds: a few operations on numbers of this size.
         let magnitude = (self.errors.innovations.sqrt() + self.errors.largest_beta) * prior.sqrt();
-        let e_mean = self.errors.mean + state.mean + 8.0 * U * (1.0 + magnitude);
+        let e_mean = self.errors.mean + state.mean + self.errors.largest_beta * state.deviation + 8.0 * U * (1.0 + magnitude);
         let widest = e_mean + self.errors.largest_beta * (2.0 * e).sqrt();
         self.bounds.update(beta, &self.shared, self.history.beyond(prior, &self.shared), self.band);
         if let Some(visited) = model.visited() {
@@ -392,14 +419,15 @@ impl PrunedTrial {
     }
 
     /// Compares some points of the block that was scored first with their exact scores.
-    fn check(&self, request: &TrialScore<'_>, state: Moments, e_mean: f64, counters: &mut Counters) {
+    fn check(&self, request: &TrialScore<'_>, state: StateError, e_mean: f64, counters: &mut Counters) {
         let Some(&block) = self.scored.first() else { return };
         let own = &self.blocks[block as usize];
         let points = &self.shared.order.points[block as usize * self.shared.order.size..];
         for (at, &point) in points.iter().enumerate().take(16) {
             let exact = request.model.exact(point as usize);
             let apart = (exact.variance - own.variance[at].max(0.0)).abs();
-            let outside = self.errors.variance + state.variance < apart || e_mean < (exact.mean - own.mean[at]).abs();
+            let within = self.errors.of_variance() + state.of_variance(exact.variance);
+            let outside = within < apart || e_mean < (exact.mean - own.mean[at]).abs();
             counters.violations += u64::from(outside);
         }
     }
@@ -441,8 +469,8 @@ impl PrunedTrial {
             at(|block| &block.mean),
             at(|block| &block.variance),
             at(|block| &block.p),
-            self.errors.p,
-            (self.errors.mean, self.errors.variance),
+            (self.errors.p, self.errors.p_of_model),
+            (self.errors.mean, self.errors.of_variance()),
         );
         if !self.streaks.open {
             screen.drop_row();

@@ -20,7 +20,7 @@ use super::triangular::{explained_rows, inverse_norm, lower_factor, solve_from_r
 use crate::nystrom::Embedding;
 use crate::posterior::Visits;
 use crate::posterior::rotation::Rotation;
-use crate::score::{Basis, Change, Factor, GramSource, MomentTable, Moments, ScoreModel, VarianceForm};
+use crate::score::{Basis, Change, Factor, GramSource, MomentTable, Moments, ScoreModel, StateError, VarianceForm};
 use privateer_numerics::linalg::{self, Columns, InverseRoot, add_scaled, dot};
 use std::sync::{Arc, OnceLock};
 
@@ -438,8 +438,8 @@ impl ScoreModel for SketchedPosterior {
         self.prior_bound
     }
 
-    fn state_error(&self) -> Moments {
-        self.error
+    fn state_error(&self) -> StateError {
+        StateError { mean: self.error.mean, variance: self.error.variance, deviation: 0.0 }
     }
 
     fn basis_points(&self) -> &[u32] {

@@ -111,12 +111,24 @@ impl GrowingCholesky {
     ///
     /// It uses hyperbolic rotations in their stable (mixed) form [Bojanczyk et al. 1987, Linear Algebra and its
     /// Applications 88]. `delta >= 0` must leave the matrix positive definite; `scratch` saves an allocation.
-    pub fn lower_diagonal(&mut self, index: usize, delta: f64, scratch: &mut Vec<f64>) {
+    ///
+    /// Returns the magnitudes on which its rounding depends.
+    pub fn lower_diagonal(&mut self, index: usize, delta: f64, scratch: &mut Vec<f64>) -> Rotated {
         scratch.clear();
         scratch.resize(self.n, 0.0);
         scratch[index] = delta.sqrt();
-        lower_diagonal_wide(self, index, scratch);
+        lower_diagonal_wide(self, index, scratch)
     }
+}
+
+/// Sums over the rotations of [`GrowingCholesky::lower_diagonal`], with `m` the largest entry of the rotated vector below the
+/// pivot, before and after.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct Rotated {
+    /// Sum of `(s m / c)²`, of the vector before.
+    pub squares: f64,
+    /// Sum of `m² + s m`, of the vector after.
+    pub rest: f64,
 }
 
 /// Columns that are processed together: their pivots' latencies overlap, and the data is read once.
@@ -206,11 +218,12 @@ vectorised! {
     /// [`GrowingCholesky::lower_diagonal`] with SIMD.
     ///
     /// * `scratch` — the root of delta at `index`, zeros elsewhere.
-    fn lower_diagonal_wide(factor: &mut GrowingCholesky, index: usize, scratch: &mut [f64]) {
+    fn lower_diagonal_wide(factor: &mut GrowingCholesky, index: usize, scratch: &mut [f64]) -> Rotated {
         let GrowingCholesky { n, stride, columns } = factor;
+        let (mut rotated, mut largest) = (Rotated::default(), 0.0f64);
         for k in index..*n {
             let column = &mut columns[k * *stride + k..k * *stride + *n];
-            let Some((pivot, below)) = column.split_first_mut() else { return };
+            let Some((pivot, below)) = column.split_first_mut() else { return rotated };
             let x = scratch[k];
             // (pivot - x)(pivot + x) keeps the digits that pivot² - x² would lose.
             let lowered = ((*pivot - x) * (*pivot + x)).max(f64::MIN_POSITIVE).sqrt();
@@ -218,11 +231,17 @@ vectorised! {
             let s = x / *pivot;
             let c = lowered / *pivot;
             *pivot = lowered;
+            let before = s * largest * inverse_c;
+            largest = 0.0;
             for (entry, x) in below.iter_mut().zip(&mut scratch[k + 1..]) {
                 *entry = (*entry - s * *x) * inverse_c;
                 *x = c * *x - s * *entry;
+                largest = if largest < x.abs() { x.abs() } else { largest };
             }
+            rotated.squares += before * before;
+            rotated.rest += largest * (largest + s);
         }
+        rotated
     }
 }
 

@@ -10,6 +10,6 @@ mod solve;
 pub use batch8::{Eight, Factorize, Invert, LANES, Solve, TILE, place};
 pub use factor::{NotPositive, Repair, cholesky, cholesky_repaired, log_determinant};
 pub use factor_upper::{cholesky_upper, cholesky_upper_kept, inverse_of_upper_transposed, solve_upper};
-pub use grow::{GrowingCholesky, lost_in_solves};
+pub use grow::{GrowingCholesky, Rotated, lost_in_solves};
 pub use interleave::{interleave_upper, separate_lower};
 pub use solve::{inverse_spd, solve_lower, solve_lower_transposed, solve_spd};
