@@ -49,7 +49,7 @@ class AskedTrials:
         """
     def recommend(self, /) -> Incomplete:
         """
-        Returns the point that each trial recommends, int64[trials]; -1 before its first reward.
+        Returns the point that each trial recommends, int64[trials]; -1 before its first play.
         """
     @staticmethod
     def restore(sweep: Sweep, cell: SupportsIndex, state: str, data: str | PathLike[str] | None = None) -> AskedTrials:

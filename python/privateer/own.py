@@ -44,7 +44,8 @@ class Policy(Protocol):
     points are scored by `users` users each: `ask(t)` is called once for each candidate, `tell(points)` once with the chosen
     points, int64[trials], and nothing else of a reward is ever told.
 
-    `release_every`, `candidates` and `users` are attributes or keyword arguments of the class.
+    `least_users`, `release_every`, `candidates` and `users` are attributes or keyword arguments of the class. A method
+    `recommend` should say the point where no reward is told; without it, it is the chosen point, or the one that was played last.
     """
 
     def start(self, problem: Problem, trials: NDArray[np.int64], rngs: list[np.random.Generator]) -> None:
@@ -248,15 +249,22 @@ def item(role: str, factory: Callable[..., Any]) -> OwnItem:
             "expected 'means' of batches, 'feature-sums' or a 'choice'; with contexts 'interactions', without privacy, or 'sums'"
         )
     stated = keys(factory, class_name)
-    counts = [] if role != "policy" else [(name, getattr(factory, name, None)) for name in COUNTS]
-    counts = [(name, count) for name, count in counts if count is not None]
-    for name, count in counts:
-        if learns != COUNTS[name]:
-            raise SpecError(
-                f"`{class_name}.{name}` is given\nexpected an attribute `learns = \"{COUNTS[name]}\"` beside it"
-            )
-        if isinstance(count, bool) or not hasattr(count, "__index__") or not 0 < count < 2**63:
-            raise SpecError(f"`{class_name}.{name}` is {count!r}\nexpected a whole number, at least 1")
+    counts = []
+    for name, stage in COUNTS.items():
+        count = getattr(factory, name, None) if role == "policy" else None
+        if learns != stage:
+            # Other classes may call what they like `users` or `candidates`.
+            if count is not None and name in ("least_users", "release_every"):
+                raise SpecError(f"`{class_name}.{name}` is given\nexpected an attribute `learns = \"{stage}\"` beside it")
+            continue
+        least = 2 if name == "candidates" else 1
+        if count is not None:
+            if isinstance(count, bool) or not hasattr(count, "__index__") or not least <= count < 2**63:
+                raise SpecError(f"`{class_name}.{name}` is {count!r}\nexpected a whole number, at least {least}")
+            counts.append((name, count))
+        for key in stated:
+            if key.name == name and key.kind != "count":
+                raise SpecError(f"`{name}` of `{class_name}` is no whole number\nexpected `{name}: int`, with or without a default")
     known = {name for name, _ in counts} | {key.name for key in stated}
     if learns == "choice" and not {"candidates", "users"} <= known:
         raise SpecError(f"`{class_name}` learns a choice\nexpected attributes or keyword arguments `candidates` and `users`")

@@ -86,10 +86,10 @@ impl AskedTrials {
         Ok(PyArray1::from_iter(py, released.into_iter().map(|reward| reward.unwrap_or(f64::NAN))))
     }
 
-    /// Returns the point that each trial recommends, int64[trials]; -1 before its first reward.
-    fn recommend<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<i64>> {
-        let points = self.attached(py).recommend();
-        PyArray1::from_iter(py, points.into_iter().map(|point| point.map_or(-1, |point| point as i64)))
+    /// Returns the point that each trial recommends, int64[trials]; -1 before its first play.
+    fn recommend<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<i64>>> {
+        let points = py.detach(|| self.lock().recommend()).map_err(|error| raised(py, &self.guard, &error))?;
+        Ok(PyArray1::from_iter(py, points.into_iter().map(|point| point.map_or(-1, |point| point as i64))))
     }
 
     /// Returns the points that a trial may play in the asked round, int64; `None` where all may be played.

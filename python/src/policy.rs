@@ -19,7 +19,7 @@ pub fn own_policy(item: &Arc<OwnItem>, args: &Args<'_>, guard: &Arc<RunGuard>) -
     let (keys, guard) = (item.read(args), Arc::clone(guard));
     let count = |name: &str| item.count(&keys, name);
     let (least, every) = (count("least_users"), count("release_every").unwrap_or(1));
-    let (candidates, users) = (count("candidates").unwrap_or(2), count("users").unwrap_or(1));
+    let (candidates, users) = (count("candidates").unwrap_or(0), count("users").unwrap_or(0));
     let own = Arc::clone(item);
     let policy = OwnPolicy::batched(move |start| PythonPolicy::new(&own, &keys, &guard, start));
     let policy = if item.independent { policy.independent() } else { policy };

@@ -169,6 +169,8 @@ def test_a_server_releases_sums_or_a_choice(spec: pv.Spec) -> None:
     assert "released sums alone" in str(private.ledger())
     chosen = pv.run(trusted.policy(Chosen).set("privacy.mechanism", "exponential"), progress=False)
     assert "a released choice alone" in str(chosen.ledger())
+    best = pv.run(trusted.policy(Chosen).set("privacy.mechanism", "none"), progress=False)
+    assert best.rows["regret"].mean() <= chosen.rows["regret"].mean()
     with pytest.raises(pv.SpecError, match="running sums"):
         summed.set("privacy.mechanism", "laplace").check()
 
@@ -182,9 +184,26 @@ def test_a_server_releases_sums_or_a_choice(spec: pv.Spec) -> None:
     class Open:
         learns = "choice"
 
-    for wrong, why in ((Endless, "expected a whole number"), (Unstated, "feature-sums"), (Open, "`candidates` and `users`")):
+    class Vague(Chosen):
+        def __init__(self, users: Any = None) -> None:
+            pass
+
+    for wrong, why in (
+        (Endless, "expected a whole number"),
+        (Unstated, "feature-sums"),
+        (Open, "`candidates` and `users`"),
+        (Vague, "`users: int`"),
+    ):
         with pytest.raises(pv.SpecError, match=why):
             trusted.policy(wrong)
+
+    class Named(NumpyUcb):
+        users = property(lambda self: 3)
+
+        def candidates(self) -> int:
+            return 2
+
+    spec.policy(Named).check()
 
 
 def replay(played: np.ndarray, told: list[np.ndarray], label: str) -> type:

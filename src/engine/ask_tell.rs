@@ -6,7 +6,7 @@ use super::ready_cell::ReadyCell;
 use crate::spec::CellPlan;
 use privateer_config::error::{Diagnostic, Error};
 use privateer_config::memory::allow;
-use privateer_privacy::{Ledger, Raw, Released};
+use privateer_privacy::{Ledger, Raw};
 use serde::{Deserialize, Serialize};
 use std::ops::Range;
 
@@ -39,7 +39,7 @@ use std::ops::Range;
 ///     let released = trials.tell(&rewards)?;
 ///     assert!(released.iter().flatten().all(|reward| reward.is_finite()));
 /// }
-/// assert_eq!(trials.recommend().len(), 4);
+/// assert_eq!(trials.recommend()?.len(), 4);
 /// # Ok::<(), privateer::Error>(())
 /// ```
 pub struct AskTell {
@@ -181,7 +181,7 @@ impl AskTell {
         self.part.learn(self.round, &(), |place, _, _| Raw::seal(rewards[place]))?;
         self.round += 1;
         self.told.push(rewards.to_vec());
-        Ok(self.part.released.iter().map(Released::reward).collect())
+        Ok(self.part.released.clone())
     }
 
     fn refuse_after_horizon(&self) -> Result<(), Error> {
@@ -191,9 +191,12 @@ impl AskTell {
         Diagnostic::new(format!("all {} rounds are told", self.cell.plan.rounds)).hint("state more `rounds` in the spec").refuse()
     }
 
-    /// Returns the point that each trial's policy would recommend; `None` before its first reward.
-    pub fn recommend(&self) -> Vec<Option<usize>> {
-        self.part.players.players.iter().map(|player| player.policy.recommend()).collect()
+    /// Returns the point that each trial's policy would recommend; `None` before its first play.
+    ///
+    /// # Errors
+    /// If a policy from outside fails.
+    pub fn recommend(&self) -> Result<Vec<Option<usize>>, Error> {
+        (0..self.part.sources.len()).map(|place| self.part.players.recommend(place)).collect()
     }
 
     /// Returns the points that a trial may play in the asked round, ascending; `None` where all may be played.

@@ -67,8 +67,10 @@ pub(super) struct LockstepPart {
     pub(super) players: Players,
     /// Where the rewards of each trial come from.
     pub(super) sources: Vec<RewardSource>,
-    /// What was released in the last round.
-    pub(super) released: Vec<Released<Signal>>,
+    /// What was released in the last round, if an algorithm from outside is told it.
+    signals: Vec<Released<Signal>>,
+    /// Rewards that were released in the last round.
+    pub(super) released: Vec<Option<f64>>,
     cell: u32,
     /// The cell's label, for messages.
     label: String,
@@ -108,7 +110,7 @@ impl LockstepPart {
             (None, None, None) => Decider::Listed,
         };
         let (cell, label) = (cell.plan.index, cell.plan.label());
-        Ok(Self { players: Players::new(players, decider), sources, released: Vec::new(), cell, label })
+        Ok(Self { players: Players::new(players, decider), sources, signals: Vec::new(), released: Vec::new(), cell, label })
     }
 
     /// Runs the first half of a round: proposals, and the start of the screen.
@@ -143,6 +145,8 @@ impl LockstepPart {
         mut observe: impl FnMut(usize, &mut RewardSource, usize) -> Raw<f64>,
     ) -> Result<(), Error> {
         self.released.clear();
+        self.signals.clear();
+        let outside = self.players.are_outside();
         let Players { players, points, .. } = &mut self.players;
         for (place, ((player, source), &point)) in players.iter_mut().zip(&mut self.sources).zip(points.iter()).enumerate() {
             if let Some(rows) = player.plays.as_mut().and_then(Plays::take_newest) {
@@ -155,9 +159,12 @@ impl LockstepPart {
             observer.released(at, &query, &signal);
             drop(query);
             player.update(point, &signal);
-            self.released.push(signal);
+            self.released.push(signal.reward());
+            if outside {
+                self.signals.push(signal);
+            }
         }
-        self.players.end_round(round, &self.released)
+        self.players.end_round(round, &self.signals)
     }
 
     /// Counts the regret of the round, and adds rows if it is recorded.

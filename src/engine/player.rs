@@ -190,8 +190,8 @@ impl Players {
     }
 
     /// Returns the point that the policy at this place recommends, if there is one.
-    pub(super) fn recommend(&mut self, place: usize) -> Result<Option<usize>, Error> {
-        let stated = if let Decider::Outside(group) = &mut self.decider { group.recommend(place)? } else { None };
+    pub(super) fn recommend(&self, place: usize) -> Result<Option<usize>, Error> {
+        let stated = if let Decider::Outside(group) = &self.decider { group.recommend(place)? } else { None };
         Ok(stated.or_else(|| self.players[place].policy.recommend()))
     }
 

@@ -97,6 +97,21 @@ impl Best {
     }
 }
 
+impl Best {
+    /// Considers all points: of a block only if one of them may gain more.
+    fn consider_all(&mut self, incumbent: f64, means: &[f64], variances: &[f64]) {
+        for (at, (means, variances)) in means.chunks(BLOCK).zip(variances.chunks(BLOCK)).enumerate() {
+            // Squares of smaller gains are no normal numbers.
+            if 1e-150 < self.gain && !may_gain(means, variances, incumbent, self.gain * self.gain) {
+                continue;
+            }
+            for (point, (&mean, &variance)) in (at * BLOCK..).zip(means.iter().zip(variances)) {
+                self.consider(point, incumbent, Moments { mean, variance });
+            }
+        }
+    }
+}
+
 /// Points that are screened at once.
 const BLOCK: usize = 128;
 
@@ -132,17 +147,7 @@ impl Policy for Improvement {
         let mut best = Best { point: incumbent, gain: 0.0, deviation: 0.0, z: 0.0 };
         best.consider(incumbent, incumbent_mean, self.posterior.exact(incumbent));
         match self.posterior.table() {
-            Some(table) => {
-                let blocks = table.means.chunks(BLOCK).zip(table.variances.chunks(BLOCK));
-                for (first, (means, variances)) in (0..).step_by(BLOCK).zip(blocks) {
-                    if !may_gain(means, variances, incumbent_mean, best.gain * best.gain) {
-                        continue;
-                    }
-                    for (point, (&mean, &variance)) in (first..).zip(means.iter().zip(variances)) {
-                        best.consider(point, incumbent_mean, Moments { mean, variance });
-                    }
-                }
-            }
+            Some(table) => best.consider_all(incumbent_mean, table.means, table.variances),
             None => {
                 for (point, moments) in self.posterior.all_moments().into_iter().enumerate() {
                     best.consider(point, incumbent_mean, moments);
@@ -189,6 +194,29 @@ mod tests {
             };
             assert!(may(1.0 - 1e-12) && (!(-4.0..=0.0).contains(&z) || !may(1e3)), "{z}");
             assert!((found - expected).abs() < 1e-6 * expected + 1e-13, "{z}: {found}, {expected}");
+        }
+    }
+
+    /// Blocks are skipped as if each point had been considered, wherever the best one is.
+    #[test]
+    fn blocks_change_no_choice() {
+        for seed in 0..500 {
+            let number = |i: usize| libm::sin(0.7 * (i + 31 * seed) as f64 * (1.0 + (i % 5) as f64)).abs();
+            let n = 300 + seed % 90;
+            let spread = libm::pow(10.0, -((seed % 11) as f64));
+            let means: Vec<f64> = (0..n).map(|i| 1.0 - spread * (number(i) + (i % 7) as f64)).collect();
+            let variances: Vec<f64> =
+                (0..n).map(|i| if i % 13 == 0 { 0.0 } else { number(3 * i) * libm::pow(0.5, (i % 9) as f64) }).collect();
+            let start = || Best { point: seed % n, gain: 0.0, deviation: 0.0, z: 0.0 };
+            let (mut by_blocks, mut one_by_one) = (start(), start());
+            by_blocks.consider_all(1.0, &means, &variances);
+            let all = means.iter().zip(&variances).enumerate();
+            all.for_each(|(point, (&mean, &variance))| one_by_one.consider(point, 1.0, Moments { mean, variance }));
+            assert_eq!((by_blocks.point, by_blocks.gain), (one_by_one.point, one_by_one.gain), "{seed}");
+            // The largest gain of all, whatever was skipped before.
+            let gain = |i: usize| libm::sqrt(variances[i]) * standard_gain((means[i] - 1.0) / libm::sqrt(variances[i]));
+            let largest = (0..n).filter(|&i| 0.0 < variances[i]).map(gain).fold(0.0, f64::max);
+            assert_eq!(by_blocks.gain, largest, "{seed}");
         }
     }
 }

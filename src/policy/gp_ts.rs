@@ -132,8 +132,8 @@ impl Policy for Thompson {
         let theta = self.state.model.weights(&self.normals, factor);
         let drawn = |point: usize| (point, dot(table.row(point), &theta));
         let candidates = self.screen.largest(&theta, &mut self.products).into_iter().map(drawn);
-        let best = candidates.reduce(|best, next| if best.1 < next.1 { next } else { best });
-        Proposal::Play(best.map_or(0, |(point, _)| point))
+        let best = candidates.fold((0, f64::NEG_INFINITY), |best, next| if best.1 < next.1 { next } else { best });
+        Proposal::Play(best.0)
     }
 
     fn update(&mut self, point: usize, signal: &Released<Signal>) {

@@ -241,9 +241,9 @@ impl TrialPolicy for Followed {
 
 /// Keeps the sums that are released to a policy of the program, by trial and round.
 #[derive(Default)]
-struct Heard(Mutex<BTreeMap<(u64, u64), Vec<f64>>>);
+struct Kept(Mutex<BTreeMap<(u64, u64), Vec<f64>>>);
 
-impl Observer for Heard {
+impl Observer for Kept {
     fn released(&self, at: Place, _query: &Query<'_>, signal: &Released<Signal>) {
         if let Signal::Sums(sums) = signal.value() {
             self.0.lock().expect("no panic").insert((at.trial, at.round), sums.entries.clone());
@@ -259,7 +259,7 @@ impl Observer for Heard {
 #[test]
 fn sums_from_outside_are_those_of_the_program() {
     for (release, every) in [("\"every-round\"", 1), ("{ kind = \"interval\", rounds = 5 }", 5)] {
-        let (heard, told) = (Heard::default(), Arc::new(Mutex::new(BTreeMap::new())));
+        let (heard, told) = (Kept::default(), Arc::new(Mutex::new(BTreeMap::new())));
         // Noise is that of the label.
         let text = spec("tree", "jdp-gp-ucb")
             .replace("epsilon = 1.0", "epsilon = 1.0\ndelta = 1e-3")
@@ -302,7 +302,7 @@ fn sums_from_outside_are_those_of_the_program() {
 /// A server chooses among the points that an algorithm from outside has played first as it does for `fixed-design`.
 #[test]
 fn a_choice_from_outside_is_that_of_the_program() {
-    let with = |policy: &str| {
+    let with = |policy: &str, mechanism: &str, rounds: u64| {
         let registry = Registry::builtin()
             .with_policy("ours", "four points", |_| {
                 // Asked once for each candidate, at rounds 1, 4, 7 and 10.
@@ -313,21 +313,29 @@ fn a_choice_from_outside_is_that_of_the_program() {
                 OwnPolicy::per_trial(|_, _| Ok(Followed(vec![0], Arc::default(), 0, 0))).by_choice(4, 30)
             });
         let keys = if policy == "fixed-design" { "candidates = 4\npulls = 3\n" } else { "" };
-        let text = format!("references = false\n{}label = \"one\"\n{keys}", spec("exponential", policy));
-        let text = text.replace("rounds = 12", "rounds = 20\nrecord = { rounds = \"all\" }");
+        let text = format!("references = false\n{}label = \"one\"\n{keys}", spec(mechanism, policy));
+        let text = text.replace("rounds = 12", &format!("rounds = {rounds}\nrecord = {{ rounds = \"all\" }}"));
         let sweep = registry.parse("outside.toml", &text, &[])?;
         run_in_memory(&sweep, &RunOptions::default(), &Stop::new(), &())
     };
-    let (ours, theirs) = (with("ours").expect("a run"), with("fixed-design").expect("a run"));
-    assert_eq!(ours.traces[0].point, theirs.traces[0].point);
-    assert_eq!(ours.cells[0].ledger.reward.epsilon, Some(1.0));
-    let error = with("too-many").map(drop).expect_err("too long").to_string();
+    // Without rounds after the choice it is recommended alone.
+    for (mechanism, rounds) in [("exponential", 20), ("exponential", 12), ("none", 20), ("none", 12)] {
+        let [ours, theirs] = ["ours", "fixed-design"].map(|policy| with(policy, mechanism, rounds).expect("a run"));
+        assert_eq!(ours.traces[0].point, theirs.traces[0].point);
+        let last = |run: &MemoryRun| -> Vec<f64> {
+            let of_last = |i: &usize| run.traces[0].round[*i] == rounds;
+            (0..run.traces[0].round.len()).filter(of_last).map(|i| run.traces[0][Quantity::RecommendedRegret][i]).collect()
+        };
+        assert_eq!((last(&ours), last(&ours).len()), (last(&theirs), 4));
+        assert_eq!(ours.cells[0].ledger.reward.epsilon, (mechanism == "exponential").then_some(1.0));
+    }
+    let error = with("too-many", "exponential", 20).map(drop).expect_err("too long").to_string();
     assert!(error.contains("4 candidates with 30 users each need more than 20 rounds"), "{error}");
     // What has no `learn` is told so.
-    let deaf = Registry::builtin()
-        .with_policy("deaf", "learns rewards", |args| OwnPolicy::per_trial(|_, _| Ok(Random(20))).over_sums(args, 1));
-    let sweep = deaf.parse("outside.toml", &spec("none", "deaf"), &[]).expect("a spec");
-    let error = run_in_memory(&sweep, &RunOptions::default(), &Stop::new(), &()).map(drop).expect_err("deaf").to_string();
+    let without = Registry::builtin()
+        .with_policy("rewards-only", "learns rewards", |args| OwnPolicy::per_trial(|_, _| Ok(Random(20))).over_sums(args, 1));
+    let sweep = without.parse("outside.toml", &spec("none", "rewards-only"), &[]).expect("a spec");
+    let error = run_in_memory(&sweep, &RunOptions::default(), &Stop::new(), &()).map(drop).expect_err("rewards-only").to_string();
     assert!(error.contains("it asks for sums or a choice and has no `learn` that takes them"), "{error}");
 }
 

@@ -33,7 +33,9 @@ pub struct PolicyStart {
     pub trials: Vec<TrialFacts>,
 }
 
-/// Holds the features of all points that enter released sums: those of the spec over their largest length, so that none is above 1.
+/// Holds the features of all points that enter released sums.
+///
+/// They are those of the spec over their largest length, so that none is longer than 1.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct SumsFeatures {
@@ -149,7 +151,7 @@ pub trait BatchPolicy: Send {
     /// As [`BatchPolicy::tell`].
     fn learn(&mut self, told: &[ToldRelease<'_>]) -> Result<(), PolicyFailure> {
         let _ = told;
-        Err(UNTOLD.into())
+        Err(NO_LEARN.into())
     }
 
     /// Returns how many users play the point that was last chosen for the trial at this place: a batch, at least 1.
@@ -160,7 +162,9 @@ pub trait BatchPolicy: Send {
         1
     }
 
-    /// Returns the point that the trial at this place would recommend now; `None` for the point of the largest average.
+    /// Returns the point that the trial at this place would recommend now.
+    ///
+    /// `None` stands for the point of the largest average, the chosen candidate, or under sums the point that was played last.
     ///
     /// # Errors
     /// Whatever keeps the algorithm from saying one; the run ends.
@@ -203,7 +207,7 @@ pub trait TrialPolicy: Send {
     /// Whatever keeps the algorithm from going on; the run ends.
     fn learn(&mut self, released: Release<'_>) -> Result<(), PolicyFailure> {
         let _ = released;
-        Err(UNTOLD.into())
+        Err(NO_LEARN.into())
     }
 
     /// Returns how many users play the point that was last chosen, as [`BatchPolicy::users`].
@@ -211,7 +215,7 @@ pub trait TrialPolicy: Send {
         1
     }
 
-    /// Returns the point that it would recommend now; `None` for the played point of the largest average.
+    /// Returns the point that it would recommend now; `None` as in [`BatchPolicy::recommend`].
     fn recommend(&self) -> Option<usize> {
         None
     }
@@ -222,7 +226,7 @@ pub trait TrialPolicy: Send {
     }
 }
 
-const UNTOLD: &str = "it asks for sums or a choice and has no `learn` that takes them";
+const NO_LEARN: &str = "it asks for sums or a choice and has no `learn` that takes them";
 
 /// Runs each trial by an algorithm of its own.
 pub(super) struct EachTrial(pub(super) Vec<Box<dyn TrialPolicy>>);

@@ -2,6 +2,7 @@
 
 use super::{BatchPolicy, Release, ToldRelease, ToldReward, TrialView};
 use privateer_config::error::{Error, guarded};
+use privateer_gp::posterior::Visits;
 use privateer_privacy::{Released, Signal};
 
 /// Trials that one algorithm from outside runs together.
@@ -24,7 +25,7 @@ pub(super) enum Turns {
     Batches,
     /// As the query of each trial says.
     Queries,
-    /// Once, after so many candidates were scored by as many users each.
+    /// Once, after all candidates were scored by as many users each.
     Candidates {
         /// Number of candidates.
         count: usize,
@@ -42,15 +43,31 @@ struct OpenBatch {
     least: u64,
     /// Sum and number of what was released of the batch: each reward, or the mean at its end alone.
     released: (f64, u64),
-    /// The candidates so far.
+    /// The candidates so far, and their rewards without privacy.
     candidates: Vec<usize>,
+    scored: Visits,
+    /// The chosen candidate's point.
+    chosen: Option<usize>,
+}
+
+impl OpenBatch {
+    fn new(least: u64) -> Self {
+        let (candidates, scored) = (Vec::new(), Visits::default());
+        Self { point: 0, left: 0, least, released: (0.0, 0), candidates, scored, chosen: None }
+    }
+
+    /// Takes a choice among the candidates; returns it.
+    fn choose(&mut self, candidate: usize) -> Option<Release<'static>> {
+        let point = *self.candidates.get(candidate)?;
+        self.chosen = Some(point);
+        Some(Release::Choice { candidate, point })
+    }
 }
 
 impl PolicyGroup {
     /// * `least` — the least number of users of a batch of each trial
     pub(super) fn new(policy: Box<dyn BatchPolicy>, n_points: usize, turns: Turns, least: impl Iterator<Item = u64>) -> Self {
-        let batch = |least| OpenBatch { point: 0, left: 0, least, released: (0.0, 0), candidates: Vec::new() };
-        Self { policy, n_points, label: "from outside".to_owned(), batches: least.map(batch).collect(), turns }
+        Self { policy, n_points, label: "from outside".to_owned(), batches: least.map(OpenBatch::new).collect(), turns }
     }
 
     /// Sets the policy's label, for messages.
@@ -122,18 +139,29 @@ impl PolicyGroup {
     /// * `released` — the number of each trial, and what was released
     pub fn tell<'a>(&mut self, round: u64, released: impl Iterator<Item = (u64, &'a Released<Signal>)>) -> Result<(), Error> {
         let (mut told, mut releases) = (Vec::new(), Vec::new());
+        let turns = self.turns;
         for (place, ((trial, signal), batch)) in released.zip(&mut self.batches).enumerate() {
             batch.left -= 1;
             match signal.value() {
+                // Without privacy rewards arrive one by one, and the best average is chosen.
+                Signal::Reward(reward) if let Turns::Candidates { count, .. } = turns => {
+                    if batch.chosen.is_none() {
+                        batch.scored.add(batch.point, *reward);
+                    }
+                    if batch.chosen.is_none() && batch.left == 0 && batch.candidates.len() == count {
+                        let best = batch.scored.best_average();
+                        let best = batch.candidates.iter().position(|point| Some(*point) == best);
+                        let release = best.and_then(|candidate| batch.choose(candidate));
+                        releases.extend(release.map(|released| ToldRelease { trial, place, released }));
+                    }
+                }
                 Signal::Reward(reward) => {
                     let (sum, n) = batch.released;
                     batch.released = (if n == 0 { *reward } else { sum + reward }, n + 1);
                 }
                 Signal::Sums(sums) => releases.push(ToldRelease { trial, place, released: Release::Sums(sums) }),
-                &Signal::Choice(candidate) => {
-                    if let Some(&point) = batch.candidates.get(candidate) {
-                        releases.push(ToldRelease { trial, place, released: Release::Choice { candidate, point } });
-                    }
+                Signal::Choice(candidate) => {
+                    releases.extend(batch.choose(*candidate).map(|released| ToldRelease { trial, place, released }));
                 }
                 Signal::Item(_) | Signal::Nothing => {}
             }
@@ -159,7 +187,7 @@ impl PolicyGroup {
         let point = guarded(|| self.policy.recommend(place)).map_err(failed)?;
         match point {
             Some(point) if self.n_points <= point => Err(failed(format!("there is no point {point}"))),
-            point => Ok(point),
+            point => Ok(point.or(self.batches[place].chosen)),
         }
     }
 

@@ -6,6 +6,7 @@ use super::played::{PlayedPolicy, Schedule};
 use super::{BatchPolicy, PolicyFailure, PolicyGroup, PolicyStart, SumsFeatures, TrialFacts, TrialPolicy};
 use crate::policy::{FeaturesPlan, MeanNoise, Policy, PolicyMaker, PolicyPlan, Problem, Setting, parse_features};
 use privateer_config::error::{Diagnostic, Error, guarded};
+use privateer_config::memory::allow;
 use privateer_config::params::Args;
 use privateer_gp::Plays;
 use privateer_gp::features::exact::Exact;
@@ -36,9 +37,9 @@ enum Stage {
     Rewards,
     /// A trusted server or a shuffler releases the mean of each batch, of which the least may be stated.
     Batches(Option<u64>),
-    /// A trusted server releases running sums of these features, every so many rounds.
+    /// A trusted server releases running sums of these features, with this number of rounds from one release to the next.
     Sums(Arc<dyn FeaturesPlan>, u64),
-    /// A trusted server releases one of so many candidates, scored by as many users each.
+    /// A trusted server releases one of this number of candidates, each scored by this number of users.
     Choice(u64, u64),
 }
 
@@ -94,7 +95,7 @@ impl OwnPolicy {
     #[must_use]
     pub fn over_sums(self, args: &Args<'_>, every: u64) -> Self {
         let features = parse_features(args, "features").unwrap_or_else(|| Arc::new(Exact::default()) as Arc<dyn FeaturesPlan>);
-        Self { stage: Stage::Sums(features, every.max(1)), ..self }
+        Self { stage: Stage::Sums(features, every), ..self }
     }
 
     /// Asks for a trusted server that releases one of the points that are played first, by the exponential mechanism.
@@ -106,7 +107,7 @@ impl OwnPolicy {
     /// * `users` — users that score each of them, one after the other
     #[must_use]
     pub fn by_choice(self, candidates: u64, users: u64) -> Self {
-        Self { stage: Stage::Choice(candidates.max(2), users.max(1)), ..self }
+        Self { stage: Stage::Choice(candidates, users), ..self }
     }
 }
 
@@ -126,6 +127,7 @@ impl Stage {
                 }
                 Ok((Some(SumsNeed::of_rewards(rounds, least)), None))
             }
+            Self::Sums(_, 0) => Diagnostic::new("a release every 0 rounds").expected("at least 1 round").refuse(),
             Self::Sums(features, every) => {
                 let table = problem.tables.table(features.as_ref(), problem)?;
                 let norm = Plays::of_points(Arc::clone(&table)).largest_norm();
@@ -133,6 +135,8 @@ impl Stage {
                     let why = "the features of a policy from outside are zero or not finite everywhere";
                     return Diagnostic::new(why).hint("check the kernel, or name other `features`").refuse();
                 }
+                let needs = 16.0 * table.n_points as f64 * table.n_features as f64;
+                allow(problem.memory_bytes, "the features of all points", needs, "lower `features` or the domain's points")?;
                 let rows = (0..table.n_points).flat_map(|point| table.row(point).iter().map(|x| x / norm)).collect();
                 let n_features = table.n_features;
                 let releases = (1 + (rounds - 1).div_ceil(*every)).min(rounds);
@@ -140,6 +144,10 @@ impl Stage {
                 Ok((Some(need), Some(SumsFeatures { n_features, rows, norm })))
             }
             &Self::Choice(candidates, users) => {
+                if candidates < 2 || users == 0 {
+                    let message = format!("a choice among {candidates} candidates with {users} users each");
+                    return Diagnostic::new(message).expected("at least 2 candidates and 1 user of each").refuse();
+                }
                 let scored = candidates.checked_mul(users).filter(|scored| *scored <= rounds);
                 let Some(scored) = scored else {
                     let message = format!("{candidates} candidates with {users} users each need more than {rounds} rounds");
@@ -163,19 +171,15 @@ impl Stage {
 
 impl From<OwnPolicy> for PolicyPlan {
     fn from(OwnPolicy { make, depends_on_block, stage }: OwnPolicy) -> Self {
-        let (protection, plays_sets) = match stage {
-            Stage::Rewards => (Protection::Rewards, true),
-            Stage::Batches(_) => (Protection::Batches, false),
-            // Foreign code could store the decision sets of users, which joint privacy protects.
-            Stage::Sums(..) => (Protection::Sums, false),
-            Stage::Choice(..) => (Protection::Answer, false),
+        // Foreign code could store the decision sets of users, which joint privacy protects. Nobody knows when the first batch ends:
+        // audits play the whole horizon.
+        let (protection, plays_sets, before) = match stage {
+            Stage::Rewards => (Protection::Rewards, true, 1),
+            Stage::Batches(_) => (Protection::Batches, false, u64::MAX),
+            Stage::Sums(..) => (Protection::Sums, false, 1),
+            Stage::Choice(candidates, users) => (Protection::Answer, false, candidates.saturating_mul(users)),
         };
-        let patience: Box<dyn Fn(u64) -> u64 + Send + Sync> = match stage {
-            Stage::Rewards | Stage::Sums(..) => Box::new(|_| 1),
-            // Nobody knows when the first batch ends: audits play the whole horizon.
-            Stage::Batches(_) => Box::new(|rounds| rounds),
-            Stage::Choice(candidates, users) => Box::new(move |rounds| candidates.saturating_mul(users).min(rounds)),
-        };
+        let patience = Box::new(move |rounds: u64| before.min(rounds));
         let prepare = move |problem: &Problem| -> Result<Box<dyn PolicyMaker>, Error> {
             let shared = problem.shared()?;
             let (need, features) = stage.prepare(problem)?;
@@ -204,6 +208,12 @@ pub(super) struct OwnMaker {
 }
 
 impl PolicyMaker for OwnMaker {
+    /// Released sums, and a copy of them as whole matrices.
+    fn own_bytes(&self) -> f64 {
+        let m = self.start.features.as_ref().map_or(0.0, |features| features.n_features as f64);
+        8.0 * (1.5 * m * m + 3.0 * m)
+    }
+
     fn sums(&self) -> Option<SumsNeed> {
         self.need
     }

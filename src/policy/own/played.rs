@@ -17,7 +17,7 @@ pub(super) struct PlayedPolicy {
     pub(super) visits: Visits,
 }
 
-/// Says what enters running sums, and after which rounds they are released: the first, every so many later, and the last.
+/// Says what enters running sums, and after which rounds they are released: the first, each `every` rounds later, and the last.
 pub(super) struct Schedule {
     pub(super) features: SumsFeatures,
     /// Rounds between two releases.

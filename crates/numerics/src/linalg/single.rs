@@ -33,8 +33,9 @@ impl SingleRows {
         Self { n_rows, n_columns, columns, longest: libm::sqrt(longest) }
     }
 
-    /// Lists the rows, ascending, whose product with `c` can be the largest; all of them where single precision cannot tell.
+    /// Lists the rows, ascending, whose product with `c` can be the largest.
     ///
+    /// All of them are listed where single precision cannot tell.
     /// A product of n entries rounds both factors, n products and n - 1 sums: its error is at most `(n + 2) u |c| |row|` and higher
     /// orders, with u = 2^-24, and what is lost below the smallest normal number.
     ///
@@ -136,6 +137,23 @@ mod tests {
             let band = 1e-5 * (n as f64 + 2.0) * libm::sqrt(dot(&c, &c)) * rows.longest;
             assert!(found.iter().all(|&row| exact[best] - band <= exact[row]), "{seed}: {found:?}");
         }
+    }
+
+    /// Rows that differ by less than single precision holds are all listed, whichever is the largest.
+    #[test]
+    fn near_ties_are_listed() {
+        let c: Vec<f64> = (0..37).map(|i| libm::cos(1.7 * f64::from(i))).collect();
+        let mut wrong = 0;
+        for seed in 0..200_usize {
+            let near = |row: usize| 1.0 + 1e-8 * libm::sin(((row + 1) * (seed + 3)) as f64);
+            let values: Vec<f64> = (0..100 * 37).map(|i| near(i / 37) * libm::sin(0.9 * (i % 37) as f64)).collect();
+            let exact: Vec<f64> = values.chunks_exact(37).map(|row| dot(row, &c)).collect();
+            let best = (0..100).max_by(|&a, &b| exact[a].total_cmp(&exact[b])).unwrap_or(0);
+            let mut products = Vec::new();
+            assert_eq!(SingleRows::new(37, &values).largest(&c, &mut products).len(), 100, "{seed}");
+            wrong += usize::from(products[..100].iter().any(|product| products[best] < *product));
+        }
+        assert!(50 < wrong, "{wrong}: single precision alone orders these rows");
     }
 
     #[test]
