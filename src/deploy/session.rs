@@ -258,7 +258,23 @@ impl OpenSession {
         let preparation = Preparation::new(&sweep, &data, &backend);
         let mut session = Session::replay(&sweep, &preparation, self.told()?, self.row.asked)?;
         self.check_points(&session)?;
+        self.check_mechanism(&session)?;
         act(&mut session, self)
+    }
+
+    /// Refuses to go on with another mechanism than that of the earlier answers, which `auto` takes after a change of this program.
+    fn check_mechanism(&self, session: &Session) -> Result<(), Error> {
+        let Some(begun) = &self.column.ledger else { return Ok(()) };
+        let found = session.ledger(self.column.form).mechanism;
+        if found == begun.mechanism {
+            return Ok(());
+        }
+        Diagnostic::new(format!(
+            "the session was begun with mechanism `{}`, and its spec now stands for `{found}`",
+            begun.mechanism
+        ))
+        .hint("continue it with the program that began it, or begin a session whose spec names its `mechanism`")
+        .refuse()
     }
 
     fn check_points(&self, session: &Session) -> Result<(), Error> {

@@ -65,8 +65,7 @@ pub(super) fn session_parts(sweep: &Sweep, preparation: &Preparation<'_>) -> Res
         );
     };
     let channel = bandit.privacy.channel(&facts, true, cell.maker.sums(), None, None)?;
-    let mut ledger = channel.ledger();
-    cell.environment.derived_from_rewards.state_in(&mut ledger);
+    let ledger = channel.ledger();
     if 1 < ledger.threat_model.participations.covered {
         let message = "a session counts the answers of each record itself, and its spec states `participations`";
         let diagnostic = Diagnostic::new(message).expected("no `participations` in `[privacy]`, and the epsilon of one answer");
@@ -93,6 +92,9 @@ pub(super) fn session_parts(sweep: &Sweep, preparation: &Preparation<'_>) -> Res
             .hint("choose another `privacy.mechanism`")
             .error()
     })?;
+    // What real people are promised, which for a vector of each user is another event than that of the simulation.
+    let mut ledger = release.ledger();
+    cell.environment.derived_from_rewards.state_in(&mut ledger);
     let outputs = match &channel {
         Channel::Rewards(mechanism) => outputs(mechanism.as_ref(), &ledger),
         Channel::Sums(_) => None,

@@ -77,11 +77,14 @@ pub fn automatic_for_streams(
 
 /// Returns the mechanism for every user's own item of sums, for a request whose mechanism is `auto`.
 ///
-/// The papers' is `local-gaussian`; the tight one has the least noise at the request's budget.
+/// The papers' is `local-gaussian`; the tight one has the least noise at the request's budget. Without a clip it is compared for
+/// rewards in ±1: functions of several trials have bounds of their own, and a cell has one mechanism.
 pub fn automatic_for_items(request: &Request, facts: &RewardFacts, need: SumsNeed) -> SumsEntry {
     if !request.calibration.redesigns() {
         return local::ENTRY;
     }
+    let of_unit = RewardFacts { bound: 1.0, noise_bound: Some(0.0), range: None, ..facts.clone() };
+    let facts = if request.clip.is_some() { facts } else { &of_unit };
     let std = |entry: SumsEntry| match (entry.build)(&Request { mechanism: entry.name, ..*request }, facts, need)
         .ok()?
         .facts()

@@ -174,7 +174,10 @@ impl RankedUnit {
             .filter(|_| of.epsilon < 20.0)
             .map(|draws| Self::on(of, draws, &heights))
             .find(|ranked| ranked.std <= 1.02 * of.std());
-        found.ok_or_else(|| ReleaseError::Range(format!("`privunit` at epsilon {} (at most about 8)", of.epsilon)))
+        found.ok_or_else(|| {
+            let limits = "1e-9 to about 8; `local-gaussian` has no such limits";
+            ReleaseError::Range(format!("`privunit` at epsilon {} ({limits})", of.epsilon))
+        })
     }
 
     fn on(of: PrivUnit, draws: u64, heights: &Heights) -> Self {
@@ -330,9 +333,9 @@ impl From<PrivUnit> for PrivUnitNoise {
 }
 
 impl VectorNoise for PrivUnitNoise {
-    fn draw(&mut self, stream: &mut Stream, out: &mut [f64]) {
-        out.fill(0.0);
-        self.mechanism.release(out, &mut stream.into(), &mut self.draws);
+    /// Gives nothing: a release is no sum of a gradient and noise, and added to one it would show the gradient.
+    fn draw(&mut self, _stream: &mut Stream, out: &mut [f64]) {
+        out.fill(f64::NAN);
     }
 
     fn add(&mut self, stream: &mut Stream, value: &mut [f64], _drawn: &mut [f64]) {
@@ -362,10 +365,11 @@ impl PrivUnitItem {
         (length, reach): (f64, f64),
         mechanism: &str,
     ) -> Result<Self, Refusal> {
-        let (squared, rows) = (length * length, rows.max(2) as f64);
-        let centre = squared / rows;
-        // |phi phi^T - centre I|²/2 + |y phi|² is convex in |phi|², and at zero it is less.
-        let radius = libm::sqrt(0.5 * squared * squared * (1.0 - 1.0 / rows) + reach * reach * squared);
+        let squared = length * length;
+        let centre = squared / rows.max(2) as f64;
+        // |phi phi^T - centre I|²/2 + |y phi|² is convex in |phi|², and at zero it is no more.
+        let share = if rows == 1 { 0.25 } else { 1.0 - 1.0 / rows as f64 };
+        let radius = libm::sqrt(0.5 * squared * squared * share + reach * reach * squared);
         let of = PrivUnit::new(epsilon, shape.len(), radius);
         if !(of.std() * of.std()).is_normal() {
             return Err(Refusal::overflow(mechanism, epsilon.get()));
@@ -384,6 +388,11 @@ impl PrivUnitItem {
     /// Returns the standard deviation of a released entry, off the diagonal of a matrix.
     pub(crate) fn std(&self) -> f64 {
         self.ranked.map_or_else(|| self.mechanism.std(), |ranked| ranked.std)
+    }
+
+    /// Returns the number of entries of the points that are drawn for one release.
+    pub(crate) fn drawn(&self) -> f64 {
+        self.ranked.map_or(1.0, |ranked| ranked.draws as f64) * self.mechanism.dimension as f64
     }
 
     /// Returns what is done to an item.

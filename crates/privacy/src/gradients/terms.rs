@@ -345,13 +345,21 @@ impl Terms {
     pub fn unit_noise(&self) -> Result<PricedNoise<StepNoise>, Refusal> {
         let Some((epsilon, _)) = self.budget else { return Ok(PricedNoise::without(VectorLaw::None)) };
         self.refuse_unclipped()?;
-        let Some(bound) = self.bounded(self.actual.lipschitz).filter(|_| self.calibration.corrects()) else {
-            let message = "the as-printed calibration is of generalised Gaussian noise";
-            return Err(Refusal::new("mechanism", message, "`generalized-gaussian`, `auto`, or `calibration = \"tight\"`"));
+        let refuse = |message: &str| {
+            Err(Refusal::new("mechanism", message, "`generalized-gaussian`, `auto`, or `calibration = \"tight\"`"))
+        };
+        if !self.calibration.corrects() {
+            return refuse("the as-printed calibration is of generalised Gaussian noise");
+        }
+        let Some(bound) = self.bounded(self.actual.lipschitz) else {
+            return refuse("a vector on a sphere has a bounded gradient");
         };
         let answer = Budget { participation: self.participation, ..epsilon.into() }.answer(epsilon);
         let radius = from_lq(bound, self.q(), self.dimension);
         let of = PrivUnit::new(answer, self.dimension, radius);
+        if !(of.std() * of.std()).is_normal() {
+            return Err(Refusal::overflow("privunit", epsilon.get()));
+        }
         let noise_formula =
             format!("PrivUnit [Bhowmick2018]: entries of standard deviation {:.6} for L2 norm {radius:.6}", of.std());
         Ok(PricedNoise { noise: VectorLaw::Unit(of), event: of.event(), noise_formula })

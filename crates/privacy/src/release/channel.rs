@@ -3,7 +3,7 @@
 use super::{ReleaseError, SamplerLaw};
 use crate::noise::{Entropy, Noise};
 use crate::sums::Spectrum;
-use crate::{Channel, Guarantee, Privatizer, Query, Raw, Released, Signal};
+use crate::{Channel, Guarantee, Ledger, Privatizer, Query, Raw, Released, Signal};
 use std::collections::VecDeque;
 use std::fmt;
 use std::sync::Arc;
@@ -69,6 +69,11 @@ impl ChannelRelease {
             }
         };
         Ok(Self { privatizer: channel.privatizer(), channel, laws })
+    }
+
+    /// Returns what is promised to a user whose reward is released: the exact mechanism's ledger.
+    pub fn ledger(&self) -> Ledger {
+        self.channel.ledger()
     }
 
     /// Takes one user's reward and releases the signal of the round.

@@ -87,7 +87,7 @@ impl SumsMechanism for PrivUnitSums {
     }
 
     fn state(&self) -> f64 {
-        2.0 * Sums::empty(self.need.n_features, 0).entries.len() as f64
+        Sums::empty(self.need.n_features, 0).entries.len() as f64 + self.item.drawn()
     }
 
     fn exact(&self) -> Result<Arc<dyn SumsMechanism>, ReleaseError> {
