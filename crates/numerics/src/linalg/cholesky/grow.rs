@@ -127,7 +127,7 @@ impl GrowingCholesky {
 pub struct Rotated {
     /// Sum of `(s m / c)²`, of the vector before.
     pub squares: f64,
-    /// Sum of `m² + s m`, of the vector after.
+    /// Sum of `m² + |s| m`, of the vector after.
     pub rest: f64,
 }
 
@@ -239,7 +239,7 @@ vectorised! {
                 largest = if largest < x.abs() { x.abs() } else { largest };
             }
             rotated.squares += before * before;
-            rotated.rest += largest * (largest + s);
+            rotated.rest += largest * (largest + s.abs());
         }
         rotated
     }
