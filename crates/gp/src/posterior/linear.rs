@@ -195,7 +195,7 @@ impl LinearModel {
     pub fn factor_error(&self, prior: f64, plays: &Plays) -> [f64; 2] {
         match self {
             Self::Span(model) => model.factor_error(prior, plays),
-            Self::Weights(model) => [model.state_error(prior).variance, 0.0],
+            Self::Weights(model) => [model.factor_error(prior), 0.0],
         }
     }
 }

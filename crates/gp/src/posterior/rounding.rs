@@ -91,7 +91,13 @@ impl RunningError {
             self.sums += weighted + 2.0 * (sum + last);
             self.products = (depth + 1.0) * direction;
         }
-        (self.direction, self.steps, self.sum, self.known) = (direction, 0.0, sum, known);
+        (self.sum, self.known) = (sum, known);
+        self.begin(direction);
+    }
+
+    /// Begins a streak whose direction has this norm.
+    pub fn begin(&mut self, direction: f64) {
+        (self.direction, self.steps) = (direction, 0.0);
     }
 
     /// Adds an observation, after which the coefficient of the current streak has this magnitude.
@@ -114,26 +120,32 @@ impl RunningError {
     /// Bounds the errors of the state; `size` bounds the terms of a product of coordinates and weights of a norm.
     pub fn bound(&self, setting: RoundingSetting, coefficient: f64, size: impl Fn(f64) -> f64) -> StateError {
         let RoundingSetting { prior, ridge, n_visited, depth } = setting;
-        let Some(weights) = self.weights(setting) else {
-            return StateError { mean: f64::INFINITY, variance: f64::INFINITY, deviation: 0.0 };
-        };
         let (k, unit) = (n_visited as f64, HIGHER_ORDERS * U);
-        let dots = depth.max(dot_depth(n_visited + 1)) + 3.0;
-        let along = coefficient * self.direction;
-        let mean = self.mean + self.steps * self.direction + 2.0 * dots * (self.largest_theta + along);
+        let mean = size(self.of_mean(coefficient, depth.max(dot_depth(n_visited + 1))));
+        let Some(weights) = self.weights(setting) else {
+            return StateError { mean, variance: f64::INFINITY, deviation: 0.0 };
+        };
         let deviation = unit * ((k + 3.0) * (prior + ridge) + depth * prior) * weights;
         StateError {
-            mean: unit * size(mean),
+            mean,
             variance: unit * prior * (2.0 * (depth + dot_depth(n_visited) + 8.0) + 20.0) + deviation * deviation,
             deviation,
         }
+    }
+
+    /// Bounds the error of a mean, as a norm of weights; a product of coordinates and weights has this depth.
+    pub fn of_mean(&self, coefficient: f64, depth: f64) -> f64 {
+        let evaluated = 2.0 * (depth + 3.0) * (self.largest_theta + coefficient * self.direction);
+        HIGHER_ORDERS * U * (self.mean + self.steps * self.direction + evaluated)
     }
 
     /// Bounds the errors of the current row, and of the end of the streak before it.
     pub fn of_row(&self, setting: RoundingSetting) -> RowError {
         let RoundingSetting { prior, ridge, n_visited, .. } = setting;
         let (k, scale, unit) = (n_visited as f64, prior + ridge, HIGHER_ORDERS * U);
-        let weights = self.weights(setting).unwrap_or(f64::INFINITY);
+        let Some(weights) = self.weights(setting) else {
+            return RowError { row: f64::INFINITY, ..RowError::default() };
+        };
         let share = self.known.map_or(0.0, |KnownPoint { before, leverage, entry }| {
             let solved = (entry.max(0.0) / before).sqrt();
             let of_leverage = unit * (ridge * scale.sqrt() * self.sum * solved * (2.0 * k + 6.0) + 9.0 / before);

@@ -1,7 +1,5 @@
 //! The current streak of a linear model: the effect of its observations along one direction.
 
-use crate::score::StateError;
-use privateer_numerics::linalg::rounded_share;
 use serde::{Deserialize, Serialize};
 
 /// The effect of one observation.
@@ -69,13 +67,4 @@ impl Streak {
         let numbers = [self.count, self.leverage, self.mean, self.coefficient];
         numbers.iter().all(|x| x.is_finite()) && 0.0 <= self.count && 0.0 <= self.leverage
     }
-}
-
-/// Bounds the rounding errors of the updates, in mean and variance, for sums of `terms` terms.
-///
-/// The points have prior variance at most `prior`. The bound covers the difference between the state and the sum of the
-/// reported changes. See [`rounded_share`].
-pub fn rounded(terms: f64, updates: u64, prior: f64, mean_scale: f64) -> StateError {
-    let share = rounded_share(terms, updates as f64);
-    StateError { mean: share * mean_scale, variance: share * prior, deviation: 0.0 }
 }

@@ -21,10 +21,11 @@
 //! [`REBUILD_EVERY`] observations. It depends on the observations alone, so every path gives the same bits.
 
 use super::VisitedModel;
-use super::streak::{Streak, StreakUpdate, rounded};
+use super::rounding::RunningError;
+use super::streak::{Streak, StreakUpdate};
 use super::visits::are_possible;
 use crate::score::{Moments, StateError};
-use privateer_numerics::linalg::{self, Columns, dot};
+use privateer_numerics::linalg::{self, Columns, dot, dot_depth};
 use privateer_numerics::vectorised;
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
@@ -58,9 +59,14 @@ pub struct WeightModel {
     /// Largest absolute reward so far.
     reward_bound: f64,
     since_rebuild: u64,
-    /// `|theta|²`.
+    /// `ridge` times the trace of `inverse`: at least the square of its Frobenius norm times `ridge`.
     #[serde(skip)]
-    square: f64,
+    trace: f64,
+    /// Rounding errors since the state was made, rebuilt or restored: of means, and of variances in units of `u` and the prior.
+    #[serde(skip)]
+    rounding: RunningError,
+    #[serde(skip)]
+    drift: f64,
 }
 
 impl WeightModel {
@@ -80,7 +86,9 @@ impl WeightModel {
             gain: 0.0,
             reward_bound: 0.0,
             since_rebuild: 0,
-            square: 0.0,
+            trace: n as f64,
+            rounding: RunningError::default(),
+            drift: 0.0,
         }
     }
 
@@ -117,7 +125,11 @@ impl WeightModel {
         if self.streak.is_some_and(|(_, streak)| !streak.is_sound()) {
             return Err("the open streak is not possible");
         }
-        self.square = dot(&self.theta, &self.theta);
+        self.start_errors();
+        if let Some((_, streak)) = &self.streak {
+            self.rounding.begin(dot(&self.direction, &self.direction).sqrt());
+            self.rounding.step(streak.coefficient.abs());
+        }
         let counted = are_possible([self.gain, self.reward_bound], self.since_rebuild);
         if counted { Ok(()) } else { Err("the counters of the weights are not possible") }
     }
@@ -167,7 +179,21 @@ impl WeightModel {
             self.start_streak(tag, c);
         }
         let Some((_, streak)) = self.streak.as_mut() else { return StreakUpdate { scale: 0.0, mean_step: 0.0, repeated } };
-        streak.observe(self.ridge, reward, repeated)
+        let update = streak.observe(self.ridge, reward, repeated);
+        self.rounding.step(streak.coefficient.abs());
+        update
+    }
+
+    /// Starts the bounds of rounding errors.
+    fn start_errors(&mut self) {
+        self.rounding = RunningError::of(dot(&self.theta, &self.theta).sqrt(), 0, 0);
+        self.drift = 0.0;
+        self.trace_inverse();
+    }
+
+    /// Computes the trace of the inverse.
+    fn trace_inverse(&mut self) {
+        self.trace = self.ridge * self.inverse.iter().step_by(self.n + 1).sum::<f64>();
     }
 
     /// Ends the current streak and computes the direction of the next.
@@ -177,16 +203,19 @@ impl WeightModel {
         if let Some((_, streak)) = self.streak.take() {
             self.gain += streak.gain();
             linalg::add_scaled(&mut self.theta, streak.coefficient, &self.direction);
-            self.square = dot(&self.theta, &self.theta);
+            self.rounding.close(streak.coefficient.abs(), dot(&self.theta, &self.theta).sqrt(), None);
             self.waiting.push(EndedStreak { u: std::mem::take(&mut self.direction), downdate: streak.downdate() });
             if n < WAITING * self.waiting.len() {
                 take(&mut self.inverse, n, &self.waiting);
+                self.drift += self.waiting.len() as f64 * self.trace.max(1.0).sqrt() + 2.0 * self.trace;
+                self.trace_inverse();
                 self.waiting.clear();
                 self.prior = false;
             }
         }
         let inverse = (!self.prior).then_some(&self.inverse[..]);
         next_direction(inverse, self.ridge, &self.waiting, c, &mut next);
+        self.rounding.begin(dot(&next, &next).sqrt());
         self.direction = next;
         self.streak = Some((tag, Streak::new(dot(c, &self.direction), dot(c, &self.theta))));
     }
@@ -308,7 +337,7 @@ impl WeightModel {
         for (weight, row) in self.theta.iter_mut().zip(self.inverse.chunks_exact(n.max(1))) {
             *weight = dot(row, &moment);
         }
-        self.square = dot(&self.theta, &self.theta);
+        self.start_errors();
         self.prior = false;
         self.waiting.clear();
         self.gain = self.gain();
@@ -318,12 +347,24 @@ impl WeightModel {
         true
     }
 
-    /// Bounds the rounding errors of the updates since the last rebuild, see `streak::rounded`.
+    /// Bounds the rounding errors of the updates since the last rebuild, for prior variances of at most `prior`.
+    ///
+    /// Derivation: `docs/derivations/posterior-rounding.md`.
     pub fn state_error(&self, prior: f64) -> StateError {
-        // |theta + a u| <= |theta| + |a| |u|, and |u| <= sqrt(prior) / ridge.
-        let along = self.streak.map_or(0.0, |(_, streak)| streak.coefficient.abs() * prior / self.ridge);
-        let mean_scale = self.reward_bound + (prior * self.square).sqrt() + along;
-        rounded(self.n as f64, self.since_rebuild, prior, mean_scale)
+        let (n, depth, norm) = (self.n as f64, dot_depth(self.n), self.trace.max(1.0).sqrt());
+        let evaluated = (n + 3.0 * depth + 8.0) * norm + self.waiting.len() as f64 + 12.0;
+        let coefficient = self.streak.map_or(0.0, |(_, streak)| streak.coefficient.abs());
+        StateError {
+            mean: prior.sqrt() * self.rounding.of_mean(coefficient, depth),
+            variance: 0.505 * f64::EPSILON * prior * (2.0 * evaluated + self.drift + 12.0),
+            deviation: 0.0,
+        }
+    }
+
+    /// Bounds the error of the variance of [`WeightModel::factor`], see [`crate::score::Factor::error`].
+    pub fn factor_error(&self, prior: f64) -> f64 {
+        let taken = (self.waiting.len() as f64 + 3.0) * self.trace.max(1.0).sqrt();
+        0.505 * f64::EPSILON * prior * ((self.n as f64 + 4.0) * self.trace.max(1.0) + taken)
     }
 }
 
