@@ -98,6 +98,13 @@ fn policies_that_learn_from_sums_run() {
         assert!(all::<i64>(here, &name, "SELECT record FROM releases").contains(&(best as i64)));
         let provenance: String = one(here, &name, "SELECT value FROM terms WHERE part = 'ledger' AND name = 'provenance'");
         assert_eq!(provenance, "released");
+        // What real people release is stated, not what a simulation draws.
+        let event: String = one(
+            here,
+            &name,
+            "SELECT coalesce(group_concat(name || ' ' || value), '') FROM terms WHERE part = 'ledger' AND name LIKE '%event%'",
+        );
+        assert_eq!(event.to_lowercase().contains("ranks"), local, "{event}");
         // Own items alone leave no raw reward behind.
         assert_eq!(one::<i64>(here, &name, "SELECT count(reward) FROM releases") == 0, local, "{mechanism}");
     }
