@@ -89,12 +89,12 @@ fn largest_ratios(model: &mut dyn Posterior, h: &[Vec<Big>], rounds: usize, patt
             sums.row = model.row_error();
             let row: Vec<Big> = row.iter().map(|&entry| big(entry)).collect();
             let basis = model.basis_points();
-            for x in 0..n {
+            for (x, own) in h.iter().enumerate() {
                 sums.error[x] += sums.row.of_closed(sums.variance[x].to_f64().value().max(0.0));
                 sums.p[x] = if gram {
                     (row.iter().zip(basis)).fold(big(0.0), |p, (r, &b)| p + r * &h[b as usize][x])
                 } else {
-                    dot_big(&row, &h[x])
+                    dot_big(&row, own)
                 };
             }
         }
@@ -201,9 +201,9 @@ fn errors_of_sums_are_bounded() {
     for ridge in [1e-2, 1e-4, 1e-6] {
         let mut draws = Streams::new(8, "rounding").of(0, Purpose::Noise);
         let (mut gram, mut moment) = (Vec::new(), vec![0.0; 24]);
-        for i in 0..24 {
+        for (i, moment) in moment.iter_mut().enumerate() {
             gram.extend((i..24).map(|j| (0..40).map(|x| 7.0 * table.row(x)[i] * table.row(x)[j]).sum::<f64>()));
-            moment[i] = draws.normal();
+            *moment = draws.normal();
         }
         let mut model = SumsPosterior::new(Arc::clone(&table), FeaturePosterior::prior_bound(&table), 1.0, ridge);
         let sums = SumsUpdate { gram: &gram, moment: &moment, diagonal: ridge, repair: Repair::IfNeeded { floor: ridge } };
