@@ -8,6 +8,7 @@ use privateer_config::error::{Diagnostic, Error};
 use privateer_numerics::rng::Streams;
 use privateer_privacy::release::ChannelRelease;
 use privateer_privacy::{Channel, Guarantee, Ledger, RewardMechanism};
+use std::mem::discriminant;
 use std::sync::Arc;
 
 /// A session's parts as its spec gives them.
@@ -65,7 +66,8 @@ pub(super) fn session_parts(sweep: &Sweep, preparation: &Preparation<'_>) -> Res
         );
     };
     let channel = bandit.privacy.channel(&facts, true, cell.maker.sums(), None, None)?;
-    let ledger = channel.ledger();
+    let mut ledger = channel.ledger();
+    cell.environment.derived_from_rewards.state_in(&mut ledger);
     if 1 < ledger.threat_model.participations.covered {
         let message = "a session counts the answers of each record itself, and its spec states `participations`";
         let diagnostic = Diagnostic::new(message).expected("no `participations` in `[privacy]`, and the epsilon of one answer");
@@ -92,9 +94,10 @@ pub(super) fn session_parts(sweep: &Sweep, preparation: &Preparation<'_>) -> Res
             .hint("choose another `privacy.mechanism`")
             .error()
     })?;
-    // What real people are promised, which for a vector of each user is another event than that of the simulation.
-    let mut ledger = release.ledger();
-    cell.environment.derived_from_rewards.state_in(&mut ledger);
+    // What is done to a vector of a real user is another event than in a simulation, with a loss of its own.
+    let mut exact = release.ledger();
+    cell.environment.derived_from_rewards.state_in(&mut exact);
+    let ledger = if discriminant(&exact.event) == discriminant(&ledger.event) { ledger } else { exact };
     let outputs = match &channel {
         Channel::Rewards(mechanism) => outputs(mechanism.as_ref(), &ledger),
         Channel::Sums(_) => None,

@@ -323,7 +323,7 @@ fn a_choice_from_outside_is_that_of_the_program() {
         let [ours, theirs] = ["ours", "fixed-design"].map(|policy| with(policy, mechanism, rounds).expect("a run"));
         assert_eq!(ours.traces[0].point, theirs.traces[0].point);
         let last = |run: &MemoryRun| -> Vec<f64> {
-            let of_last = |i: &usize| run.traces[0].round[*i] == rounds;
+            let of_last = |i: &usize| u64::from(run.traces[0].round[*i]) == rounds;
             (0..run.traces[0].round.len()).filter(of_last).map(|i| run.traces[0][Quantity::RecommendedRegret][i]).collect()
         };
         assert_eq!((last(&ours), last(&ours).len()), (last(&theirs), 4));

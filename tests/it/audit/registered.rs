@@ -9,7 +9,7 @@ use privateer_backend::Cpu;
 use privateer_privacy::quote::FACTORISATIONS;
 
 /// Releases of real data: keyed by the operating system, so that no seed fixes what they do.
-const RELEASES: [&str; 11] = [
+const RELEASES: [&str; 12] = [
     "discrete-laplace",
     "bit",
     "hybrid-on-a-grid",
@@ -21,6 +21,7 @@ const RELEASES: [&str; 11] = [
     "exact-sums-batch-laplace",
     "exact-sums-batch-gaussian",
     "exact-exponential",
+    "ranked-points",
 ];
 
 fn cases<'a>(entries: impl IntoIterator<Item = &'a AuditEntry>) -> Vec<Case> {

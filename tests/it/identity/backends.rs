@@ -127,10 +127,11 @@ fn bands_of_devices() {
         assert_eq!(bits, expected.bits(), "{precision:?}");
         assert_eq!(counters.violations, 0);
         let several = (counters.candidates - counters.rounds) as f64 / counters.rounds as f64;
-        // In f32 the band over so small a ridge leaves a third of the rounds of `gp-ucb` to a scan of 300 points. The device
-        // takes f32 for features and f64 for covariances where it may choose.
+        // In f32 the band over so small a ridge leaves a third of the rounds of `gp-ucb` to a scan of 300 points: errors of rows add
+        // up at each point, which f64 makes small (10.7; with one bound for all points f32 had less than 7 and f64 up to 300 times
+        // as many). The device takes f32 for features and f64 for covariances where it may choose.
         let most = match precision {
-            Some(Precision::F32) => 7.0,
+            Some(Precision::F32) => 11.0,
             Some(Precision::F64) => 0.01,
             None => 0.5,
         };

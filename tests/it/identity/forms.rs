@@ -10,7 +10,8 @@ use privateer_gp::features::random_fourier::{draw_frequencies, random_fourier};
 use privateer_gp::kernel::{Kernel, Lengthscales, linear::LinearKernel, matern::Matern, squared_exponential::SquaredExponential};
 use privateer_gp::posterior::{ExactPosterior, FeaturePosterior, Posterior};
 use privateer_gp::score::{
-    Basis, Candidates, Change, Factor, FeatureTable, GramSource, Moments, ScoreModel, TrialScore, VarianceForm, lowest_within_tie,
+    Basis, Candidates, Change, Factor, FeatureTable, GramSource, Moments, ScoreModel, StateError, TrialScore, VarianceForm,
+    lowest_within_tie,
 };
 use privateer_gp::{KernelGram, Points, TableGram, tabulated};
 use privateer_numerics::linalg::{cholesky, dot};
@@ -143,8 +144,8 @@ impl ScoreModel for Fresh {
         1.0 + 1e-9
     }
 
-    fn state_error(&self) -> Moments {
-        Moments { mean: 1e-10, variance: 1e-12 }
+    fn state_error(&self) -> StateError {
+        StateError { mean: 1e-10, variance: 1e-12, deviation: 0.0 }
     }
 
     fn basis_points(&self) -> &[u32] {
