@@ -214,8 +214,11 @@ fn batches_from_outside_that_cannot_be_are_refused() {
     assert!(error.contains("its batch has 2 users, in an environment with decision sets"), "{error}");
 }
 
+/// Released sums, by trial and round.
+type KeptSums = Mutex<BTreeMap<(u64, u64), Vec<f64>>>;
+
 /// Plays these points in each trial, and keeps the sums and the choice that it is told; then it plays the choice.
-struct Followed(Vec<usize>, Arc<Mutex<BTreeMap<(u64, u64), Vec<f64>>>>, u64, u64);
+struct Followed(Vec<usize>, Arc<KeptSums>, u64, u64);
 
 impl TrialPolicy for Followed {
     fn ask(&mut self, trial: &mut TrialView<'_>) -> usize {
@@ -241,7 +244,7 @@ impl TrialPolicy for Followed {
 
 /// Keeps the sums that are released to a policy of the program, by trial and round.
 #[derive(Default)]
-struct Kept(Mutex<BTreeMap<(u64, u64), Vec<f64>>>);
+struct Kept(KeptSums);
 
 impl Observer for Kept {
     fn released(&self, at: Place, _query: &Query<'_>, signal: &Released<Signal>) {
