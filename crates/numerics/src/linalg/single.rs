@@ -145,15 +145,15 @@ mod tests {
         let c: Vec<f64> = (0..37).map(|i| libm::cos(1.7 * f64::from(i))).collect();
         let mut wrong = 0;
         for seed in 0..200_usize {
-            let near = |row: usize| 1.0 + 1e-8 * libm::sin(((row + 1) * (seed + 3)) as f64);
-            let values: Vec<f64> = (0..100 * 37).map(|i| near(i / 37) * libm::sin(0.9 * (i % 37) as f64)).collect();
+            let near = |i: usize| 1.0 + 1e-7 * libm::sin(((i + 1) * (seed + 3)) as f64);
+            let values: Vec<f64> = (0..100 * 37).map(|i| near(i) * libm::sin(0.9 * (i % 37) as f64)).collect();
             let exact: Vec<f64> = values.chunks_exact(37).map(|row| dot(row, &c)).collect();
             let best = (0..100).max_by(|&a, &b| exact[a].total_cmp(&exact[b])).unwrap_or(0);
             let mut products = Vec::new();
             assert_eq!(SingleRows::new(37, &values).largest(&c, &mut products).len(), 100, "{seed}");
             wrong += usize::from(products[..100].iter().any(|product| products[best] < *product));
         }
-        assert!(50 < wrong, "{wrong}: single precision alone orders these rows");
+        assert!(20 < wrong, "{wrong}: single precision alone orders these rows");
     }
 
     #[test]
