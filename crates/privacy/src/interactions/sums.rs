@@ -218,18 +218,16 @@ impl InteractionSums {
     /// Makes the privatizer of a trial before its first round.
     pub fn privatizer(&self) -> Box<dyn InteractionPrivatizer> {
         let layout = self.terms.layout;
+        let sums = match self.own.as_deref() {
+            Some(&item) => HeldSums::Own(OwnItems { item, sum: vec![0.0; layout.len()], entries: Vec::new(), draws: Vec::new() }),
+            None => HeldSums::Noisy(self.noise.sums(layout.shape())),
+        };
         Box::new(InteractionSumsPrivatizer {
             layout,
             due: Arc::clone(&self.terms.due),
             clip: self.clip,
-            sums: self.noise.sums(layout.shape()),
+            sums,
             noise: self.noise.clone(),
-            own: self.own.as_deref().map(|&item| OwnItems {
-                item,
-                sum: vec![0.0; layout.len()],
-                entries: Vec::new(),
-                draws: Vec::new(),
-            }),
             local: self.terms.local,
             z: vec![0.0; layout.dimension],
             round: 0,
@@ -266,13 +264,18 @@ struct OwnItems {
     draws: Vec<f64>,
 }
 
+enum HeldSums {
+    /// Sums that get their noise when they are released.
+    Noisy(PrefixSums),
+    Own(OwnItems),
+}
+
 struct InteractionSumsPrivatizer {
     layout: GramLayout,
     due: Arc<[u64]>,
     clip: GramClip,
-    sums: PrefixSums,
+    sums: HeldSums,
     noise: GramStream,
-    own: Option<OwnItems>,
     local: bool,
     z: Vec<f64>,
     round: u64,
@@ -286,16 +289,21 @@ impl InteractionSumsPrivatizer {
         let Interaction { context, arm, reward } = interaction;
         let item = self.clip.item(context, Raw::seal(reward), &mut ReleaseCounts::default(), &mut self.z);
         let known = item.filter(|_| arm < self.layout.n_blocks);
-        if let Some(OwnItems { item, sum, entries, draws }) = &mut self.own {
-            entries.clear();
-            entries.resize(sum.len(), 0.0);
-            if let Some(y) = known {
-                self.layout.add(entries, arm, &self.z, y);
+        match &mut self.sums {
+            HeldSums::Own(OwnItems { item, sum, entries, draws }) => {
+                entries.clear();
+                entries.resize(sum.len(), 0.0);
+                if let Some(y) = known {
+                    self.layout.add(entries, arm, &self.z, y);
+                }
+                item.release(entries, noise, draws);
+                sum.iter_mut().zip(&*entries).for_each(|(sum, entry)| *sum += entry);
             }
-            item.release(entries, noise, draws);
-            sum.iter_mut().zip(&*entries).for_each(|(sum, entry)| *sum += entry);
-        } else if let Some(y) = known {
-            self.sums.add_by(|sums| self.layout.add(sums, arm, &self.z, y));
+            HeldSums::Noisy(sums) => {
+                if let Some(y) = known {
+                    sums.add_by(|sums| self.layout.add(sums, arm, &self.z, y));
+                }
+            }
         }
     }
 }
@@ -316,12 +324,12 @@ impl InteractionPrivatizer for InteractionSumsPrivatizer {
         let at = self.releases;
         let gram_std = if self.local { local_std(self.noise.sigma, self.due[at]) } else { self.noise.stds.at(at) };
         self.releases += 1;
-        if let Some(OwnItems { sum, .. }) = &self.own {
-            return Released::mark(InteractionSignal::Sums { layout, entries: sum, gram_std });
-        }
-        match self.sums.next_of(sigma, &mut noise) {
-            Ok(entries) => entries.map(|entries| InteractionSignal::Sums { layout, entries, gram_std }),
-            Err(_) => Released::mark(InteractionSignal::Nothing),
+        match &mut self.sums {
+            HeldSums::Own(OwnItems { sum, .. }) => Released::mark(InteractionSignal::Sums { layout, entries: sum, gram_std }),
+            HeldSums::Noisy(sums) => match sums.next_of(sigma, &mut noise) {
+                Ok(entries) => entries.map(|entries| InteractionSignal::Sums { layout, entries, gram_std }),
+                Err(_) => Released::mark(InteractionSignal::Nothing),
+            },
         }
     }
 }

@@ -83,13 +83,7 @@ struct Local {
 /// noise).
 fn build(request: &Request, facts: &RewardFacts, need: SumsNeed) -> Result<Arc<dyn SumsMechanism>, Refusal> {
     let (epsilon, delta) = (request.epsilon()?, request.delta(facts.rounds)?);
-    if need.epochs != Epochs::One {
-        return Err(Refusal::new(
-            "mechanism",
-            "items of users who add their own noise know no horizon",
-            "a policy without `epochs`",
-        ));
-    }
+    refuse_epochs(need)?;
     let rewards = Rewards::of(request, facts)?;
     let reach = rewards.reach.unwrap_or(f64::INFINITY);
     let (printed, shape) = printed(&rewards, need.n_features, (epsilon, delta));
@@ -118,6 +112,14 @@ fn build(request: &Request, facts: &RewardFacts, need: SumsNeed) -> Result<Arc<d
     Ok(Arc::new(Local { calibration: request.calibration, budget, need, clip, reach, noise, formula }))
 }
 
+/// Refuses sums that are cut into epochs.
+pub(super) fn refuse_epochs(need: SumsNeed) -> Result<(), Refusal> {
+    if need.epochs == Epochs::One {
+        return Ok(());
+    }
+    Err(Refusal::new("mechanism", "items of users who add their own noise know no horizon", "a policy without `epochs`"))
+}
+
 /// Returns the noise of lemma 5 with its formula; without a logarithm for bounded rewards (section 6.1).
 fn printed(rewards: &Rewards, n_features: usize, (epsilon, delta): (Epsilon, Delta)) -> (String, LocalSumsNoise) {
     let (y, moment) = match rewards.reach {
@@ -139,7 +141,8 @@ impl crate::privatizer::sealed::Sealed for Local {}
 
 impl SumsMechanism for Local {
     fn privatizer(&self) -> Box<dyn Privatizer> {
-        Box::new(LocalPrivatizer::new(self.need, self.clip, self.noise))
+        let draws = Sums::empty(self.need.n_features, self.need.rounds).entries;
+        Box::new(LocalPrivatizer { items: OwnItems::new(self.need, self.clip), noise: self.noise, draws })
     }
 
     fn facts(&self) -> SumsFacts {
@@ -181,30 +184,41 @@ impl SumsMechanism for Local {
     }
 }
 
-struct LocalPrivatizer {
+/// Makes the item of each user, before its noise.
+pub(super) struct OwnItems {
     need: SumsNeed,
     clip: GramClip,
-    noise: LocalSumsNoise,
-    counts: ReleaseCounts,
+    pub(super) counts: ReleaseCounts,
     z: Vec<f64>,
-    draws: Vec<f64>,
 }
 
-impl LocalPrivatizer {
-    fn new(need: SumsNeed, clip: GramClip, noise: LocalSumsNoise) -> Self {
-        let draws = Sums::empty(need.n_features, need.rounds).entries;
-        Self { need, clip, noise, counts: ReleaseCounts::default(), z: vec![0.0; need.n_features], draws }
+impl OwnItems {
+    pub(super) fn new(need: SumsNeed, clip: GramClip) -> Self {
+        Self { need, clip, counts: ReleaseCounts::default(), z: vec![0.0; need.n_features] }
     }
-}
 
-impl Privatizer for LocalPrivatizer {
-    fn release(&mut self, query: &Query<'_>, reward: Raw<f64>, mut noise: Noise<'_>) -> Released<Signal> {
-        let (m, LocalSumsNoise { gram, moment, diagonal, grid }) = (self.need.n_features, self.noise);
-        let mut item = Sums { gram_std: gram, moment_std: moment, users: 1, ..Sums::empty(m, self.need.rounds) };
+    /// Returns the clipped item of one user, of zeros where it is not valid, with the standard deviations of its noise to come.
+    pub(super) fn of(&mut self, query: &Query<'_>, reward: Raw<f64>, (gram_std, moment_std): (f64, f64)) -> Sums {
+        let m = self.need.n_features;
+        let mut item = Sums { gram_std, moment_std, users: 1, ..Sums::empty(m, self.need.rounds) };
         if let Some(y) = self.clip.item(&query.features, reward, &mut self.counts, &mut self.z) {
             GramLayout::single(m).add(&mut item.entries, 0, &self.z, y);
         }
         self.counts.releases += 1;
+        item
+    }
+}
+
+struct LocalPrivatizer {
+    items: OwnItems,
+    noise: LocalSumsNoise,
+    draws: Vec<f64>,
+}
+
+impl Privatizer for LocalPrivatizer {
+    fn release(&mut self, query: &Query<'_>, reward: Raw<f64>, mut noise: Noise<'_>) -> Released<Signal> {
+        let (m, LocalSumsNoise { gram, moment, diagonal, grid }) = (self.items.need.n_features, self.noise);
+        let mut item = self.items.of(query, reward, (gram, moment));
         if let Some(grid) = grid {
             // In coordinates in which the noise is isotropic.
             Shape::Bordered(m).scale_diagonal(&mut item.entries, 1.0 / SQRT_2);
@@ -229,6 +243,6 @@ impl Privatizer for LocalPrivatizer {
     }
 
     fn counts(&self) -> ReleaseCounts {
-        self.counts
+        self.items.counts
     }
 }

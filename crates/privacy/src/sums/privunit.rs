@@ -4,7 +4,8 @@
 //! items, so that the corrected and the tight calibration differ in the centre of rewards alone. Proof: `docs/proofs/privunit.md`.
 
 use super::joint::Rewards;
-use super::{Epochs, Spectrum, Sums, SumsEntry, SumsFacts, SumsMechanism, SumsNeed, local};
+use super::local::{self, OwnItems, refuse_epochs};
+use super::{Spectrum, Sums, SumsEntry, SumsFacts, SumsMechanism, SumsNeed};
 use crate::gram::{GramClip, GramLayout};
 use crate::noise::{Noise, ReleaseError, SamplerLaw};
 use crate::priv_unit::PrivUnitItem;
@@ -42,13 +43,7 @@ struct PrivUnitSums {
 /// missing with unbounded noise).
 fn build(request: &Request, facts: &RewardFacts, need: SumsNeed) -> Calibrated<dyn SumsMechanism> {
     let epsilon = request.answer_epsilon()?;
-    if need.epochs != Epochs::One {
-        return Err(Refusal::new(
-            "mechanism",
-            "items of users who add their own noise know no horizon",
-            "a policy without `epochs`",
-        ));
-    }
+    refuse_epochs(need)?;
     request.refuse_as_printed(local::ENTRY.name)?;
     let Rewards { clip, reach: Some(reach), .. } = Rewards::of(request, facts)? else {
         return Err(Refusal::new("clip", "a vector on a sphere has a bounded reward", "two numbers [lo, hi] with lo < hi"));
@@ -63,8 +58,7 @@ impl crate::privatizer::sealed::Sealed for PrivUnitSums {}
 
 impl SumsMechanism for PrivUnitSums {
     fn privatizer(&self) -> Box<dyn Privatizer> {
-        let z = vec![0.0; self.need.n_features];
-        Box::new(PrivUnitPrivatizer { mechanism: self.clone(), counts: ReleaseCounts::default(), z, draws: Vec::new() })
+        Box::new(PrivUnitPrivatizer { items: OwnItems::new(self.need, self.clip), item: self.item, draws: Vec::new() })
     }
 
     fn facts(&self) -> SumsFacts {
@@ -101,26 +95,20 @@ impl SumsMechanism for PrivUnitSums {
 }
 
 struct PrivUnitPrivatizer {
-    mechanism: PrivUnitSums,
-    counts: ReleaseCounts,
-    z: Vec<f64>,
+    items: OwnItems,
+    item: PrivUnitItem,
     draws: Vec<f64>,
 }
 
 impl Privatizer for PrivUnitPrivatizer {
     fn release(&mut self, query: &Query<'_>, reward: Raw<f64>, mut noise: Noise<'_>) -> Released<Signal> {
-        let PrivUnitSums { need, clip, item, .. } = &self.mechanism;
-        let std = item.std();
-        let mut sums = Sums { gram_std: std, moment_std: std, users: 1, ..Sums::empty(need.n_features, need.rounds) };
-        if let Some(y) = clip.item(&query.features, reward, &mut self.counts, &mut self.z) {
-            GramLayout::single(need.n_features).add(&mut sums.entries, 0, &self.z, y);
-        }
-        self.counts.releases += 1;
-        item.release(&mut sums.entries, &mut noise, &mut self.draws);
+        let std = self.item.std();
+        let mut sums = self.items.of(query, reward, (std, std));
+        self.item.release(&mut sums.entries, &mut noise, &mut self.draws);
         Released::mark(Signal::Item(Arc::new(sums)))
     }
 
     fn counts(&self) -> ReleaseCounts {
-        self.counts
+        self.items.counts
     }
 }
