@@ -7,10 +7,10 @@ use crate::score::{RowError, StateError};
 use privateer_numerics::linalg::{Rotated, dot_depth};
 
 /// Unit roundoff.
-const U: f64 = f64::EPSILON / 2.0;
+pub(super) const U: f64 = f64::EPSILON / 2.0;
 
 /// Factor for the higher orders of bounds of the first order; it holds where [`RunningError::weights`] has a bound.
-const HIGHER_ORDERS: f64 = 1.01;
+pub(super) const HIGHER_ORDERS: f64 = 1.01;
 
 /// What the errors of a model depend on beside its updates.
 #[derive(Debug, Clone, Copy)]

@@ -161,25 +161,24 @@ fn check(name: &str, ratios: &[[f64; 2]]) {
     assert!(ratios.iter().flatten().any(|&ratio| 1e-3 < ratio), "{name}: {ratios:?}");
 }
 
-#[test]
-fn errors_of_the_dual_form_over_features_are_bounded() {
-    let make = |ridge: f64, close: f64| -> (Box<dyn Posterior>, Vec<Vec<Big>>) {
-        let table = features(40, 24, close);
+/// A posterior over `m` features, and its features at 200 bits.
+fn over_features(m: usize) -> impl Fn(f64, f64) -> (Box<dyn Posterior>, Vec<Vec<Big>>) {
+    move |ridge, close| {
+        let table = features(40, m, close);
         let h = (0..40).map(|x| table.row(x).iter().map(|&value| big(value)).collect()).collect();
         (Box::new(FeaturePosterior::new(table, ridge)), h)
-    };
-    check("features", &ratios(make));
+    }
+}
+
+#[test]
+fn errors_of_the_dual_form_over_features_are_bounded() {
+    check("features", &ratios(over_features(24)));
 }
 
 #[test]
 fn errors_of_the_form_over_coordinates_are_bounded() {
     // More than two points per feature: the model changes its form.
-    let make = |ridge: f64, close: f64| -> (Box<dyn Posterior>, Vec<Vec<Big>>) {
-        let table = features(40, 5, close);
-        let h = (0..40).map(|x| table.row(x).iter().map(|&value| big(value)).collect()).collect();
-        (Box::new(FeaturePosterior::new(table, ridge)), h)
-    };
-    check("coordinates", &ratios(make));
+    check("coordinates", &ratios(over_features(5)));
 }
 
 #[test]

@@ -41,7 +41,7 @@ pub struct SumsPosterior {
     /// `R` in blocks of [`LANES`] rows, column by column up to the block's last diagonal entry; made when first needed.
     blocks: OnceLock<Vec<f64>>,
     /// Bounds on the rounding of [`ScoreModel::exact`].
-    error: Moments,
+    error: StateError,
 }
 
 /// The sums that a model is computed from.
@@ -94,7 +94,7 @@ impl SumsPosterior {
             rows: vec![0.0; n * n],
             squares: 0.0,
             blocks: OnceLock::new(),
-            error: Moments { mean: 0.0, variance: 0.0 },
+            error: StateError::default(),
             table,
         }
     }
@@ -209,10 +209,10 @@ impl SumsPosterior {
     ///
     /// Sums of up to `n` products have an error of `(n + 8) u` times the product of the norms; the code takes four times
     /// that for safety. It uses `|phi|² <= prior` and `|R phi|_i <= |R_i| |phi|`.
-    fn rounding(&self, squares: f64) -> Moments {
+    fn rounding(&self, squares: f64) -> StateError {
         let share = 4.0 * (self.weights.len() as f64 + 8.0) * f64::EPSILON / 2.0;
         let weights = (dot(&self.weights, &self.weights) * self.prior_bound).sqrt();
-        Moments { mean: share * weights, variance: 3.0 * share * squares * self.prior_bound }
+        StateError { mean: share * weights, variance: 3.0 * share * squares * self.prior_bound, deviation: 0.0 }
     }
 }
 
@@ -254,7 +254,7 @@ impl ScoreModel for SumsPosterior {
     }
 
     fn state_error(&self) -> StateError {
-        StateError { mean: self.error.mean, variance: self.error.variance, deviation: 0.0 }
+        self.error
     }
 
     /// Returns how often sums were set, at least 1 in use.

@@ -21,7 +21,7 @@
 //! [`REBUILD_EVERY`] observations. It depends on the observations alone, so every path gives the same bits.
 
 use super::VisitedModel;
-use super::rounding::RunningError;
+use super::rounding::{HIGHER_ORDERS, RunningError, U};
 use super::streak::{Streak, StreakUpdate};
 use super::visits::are_possible;
 use crate::score::{Moments, StateError};
@@ -356,7 +356,7 @@ impl WeightModel {
         let coefficient = self.streak.map_or(0.0, |(_, streak)| streak.coefficient.abs());
         StateError {
             mean: prior.sqrt() * self.rounding.of_mean(coefficient, depth),
-            variance: 0.505 * f64::EPSILON * prior * (2.0 * evaluated + self.drift + 12.0),
+            variance: HIGHER_ORDERS * U * prior * (2.0 * evaluated + self.drift + 12.0),
             deviation: 0.0,
         }
     }
@@ -364,7 +364,7 @@ impl WeightModel {
     /// Bounds the error of the variance of [`WeightModel::factor`], see [`crate::score::Factor::error`].
     pub fn factor_error(&self, prior: f64) -> f64 {
         let taken = (self.waiting.len() as f64 + 3.0) * self.trace.max(1.0).sqrt();
-        0.505 * f64::EPSILON * prior * ((self.n as f64 + 4.0) * self.trace.max(1.0) + taken)
+        HIGHER_ORDERS * U * prior * ((self.n as f64 + 4.0) * self.trace.max(1.0) + taken)
     }
 }
 

@@ -15,7 +15,7 @@
 //! the subtracted term, `(sqrt(m) + 2) u prior` of variance; the code takes four times that for safety.
 
 use super::triangular::solve_from_right;
-use crate::score::{Change, Moments};
+use crate::score::{Change, StateError};
 use privateer_numerics::linalg::dot;
 
 /// Largest error of the deviation along a repeated row, relative to the prior's.
@@ -105,7 +105,7 @@ impl PendingChanges {
     /// With `|h| <= sqrt(m) prior` and `|R| <= |L^{-1}|`, the bound covers the rounding of m products and sums, of the
     /// row products and their squares, of the coordinates behind the exact scores, and of their form with `V^{-1}`. The
     /// terms of the module documentation are added.
-    pub fn state_error(&self, weights: &[f64], inverse_norm: f64, prior: f64) -> Moments {
+    pub fn state_error(&self, weights: &[f64], inverse_norm: f64, prior: f64) -> StateError {
         let m = weights.len() as f64;
         let (share, root) = (4.0 * (m + 10.0) * f64::EPSILON, m.sqrt());
         let h = root * prior;
@@ -113,9 +113,10 @@ impl PendingChanges {
         let squared = |d: f64| d * (2.0 * prior.sqrt() + d);
         let drift = 4.0 * self.visits * (root + 2.0) * f64::EPSILON * prior;
         let repeated = 2.0 * (prior * self.squares).sqrt() + self.squares;
-        Moments {
+        StateError {
             mean: share * dot(weights, weights).sqrt() * h,
             variance: squared(d) + share * (1.0 + root) * prior + squared(root * d) + drift + repeated,
+            deviation: 0.0,
         }
     }
 }

@@ -43,7 +43,7 @@ pub struct SketchedPosterior {
     precision: PrecisionMatrix,
     theta: Vec<f64>,
     screen: ScreenWeights,
-    error: Moments,
+    error: StateError,
 }
 
 impl SketchedPosterior {
@@ -65,7 +65,7 @@ impl SketchedPosterior {
             precision: PrecisionMatrix::default(),
             theta: Vec::new(),
             screen: ScreenWeights::default(),
-            error: Moments { mean: 0.0, variance: 0.0 },
+            error: StateError::default(),
         };
         posterior.embed();
         posterior.refresh();
@@ -439,7 +439,7 @@ impl ScoreModel for SketchedPosterior {
     }
 
     fn state_error(&self) -> StateError {
-        StateError { mean: self.error.mean, variance: self.error.variance, deviation: 0.0 }
+        self.error
     }
 
     fn basis_points(&self) -> &[u32] {
