@@ -31,6 +31,7 @@ mod release_options;
 mod rows;
 mod seal;
 mod session;
+mod session_options;
 
 pub use account::{AccountOptions, AccountReport, LabelledPrice, account, account_spec};
 pub use books::Period;
@@ -45,4 +46,5 @@ pub use price::{AnswerPrices, AnswersPrice, ComposedLoss, DeploymentPrice};
 pub use received::{received, received_text};
 pub use release::{RecordValue, RefusedRecord, TableRelease, TableRow, release, release_table};
 pub use release_options::ReleaseOptions;
-pub use session::{AskedRow, Reward, SessionChoice, SessionOptions, ToldRow, ask, init, tell, undo};
+pub use session::{AskedRow, Reward, ToldRow, ask, init, tell, undo};
+pub use session_options::{SessionChoice, SessionOptions};
