@@ -142,28 +142,27 @@ impl PolicyGroup {
         let turns = self.turns;
         for (place, ((trial, signal), batch)) in released.zip(&mut self.batches).enumerate() {
             batch.left -= 1;
-            match signal.value() {
+            match (signal.value(), turns) {
                 // Without privacy rewards arrive one by one, and the best average is chosen.
-                Signal::Reward(reward) if let Turns::Candidates { count, .. } = turns => {
-                    if batch.chosen.is_none() {
-                        batch.scored.add(batch.point, *reward);
-                    }
-                    if batch.chosen.is_none() && batch.left == 0 && batch.candidates.len() == count {
+                (Signal::Reward(_), Turns::Candidates { .. }) if batch.chosen.is_some() => {}
+                (Signal::Reward(reward), Turns::Candidates { count, .. }) => {
+                    batch.scored.add(batch.point, *reward);
+                    if batch.left == 0 && batch.candidates.len() == count {
                         let best = batch.scored.best_average();
                         let best = batch.candidates.iter().position(|point| Some(*point) == best);
                         let release = best.and_then(|candidate| batch.choose(candidate));
                         releases.extend(release.map(|released| ToldRelease { trial, place, released }));
                     }
                 }
-                Signal::Reward(reward) => {
+                (Signal::Reward(reward), _) => {
                     let (sum, n) = batch.released;
                     batch.released = (if n == 0 { *reward } else { sum + reward }, n + 1);
                 }
-                Signal::Sums(sums) => releases.push(ToldRelease { trial, place, released: Release::Sums(sums) }),
-                Signal::Choice(candidate) => {
+                (Signal::Sums(sums), _) => releases.push(ToldRelease { trial, place, released: Release::Sums(sums) }),
+                (Signal::Choice(candidate), _) => {
                     releases.extend(batch.choose(*candidate).map(|released| ToldRelease { trial, place, released }));
                 }
-                Signal::Item(_) | Signal::Nothing => {}
+                (Signal::Item(_) | Signal::Nothing, _) => {}
             }
             let (sum, n) = batch.released;
             if batch.left == 0 && 0 < n {

@@ -1,8 +1,8 @@
 //! Screens trials on a device and turns its inexact results into certain candidates.
 //!
 //! A device keeps mean and posterior variance of every point of many trials in f32 or f64, one trial per device slot. The
-//! host keeps, for each trial, a bound on their rounding errors since the slot was last reset, and sends it with every
-//! round. Only candidates return.
+//! device keeps, for each point, a bound on the rounding error of its variance, and the host sends with every round by what it
+//! grows. Only candidates return.
 //!
 //! * **Band.** The device keeps a bound on the error of each posterior variance, which grows by `c0 + c1 |scale p| + c2 v + c3
 //!   sqrt(v + e)` in a round; the error of a mean is at most `c` (`slot`). They include the f64 state's own rounding

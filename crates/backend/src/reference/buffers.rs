@@ -12,7 +12,7 @@ pub const P: usize = 0;
 pub const MEAN: usize = 1;
 /// Plane of the posterior variance.
 pub const VARIANCE: usize = 2;
-/// Plane of the posterior standard deviation at the last reset.
+/// Plane of the bound on the error of the posterior variance.
 pub const VARIANCE_ERROR: usize = 3;
 
 /// All buffers that the passes read and write, named as in the shaders.
