@@ -60,6 +60,8 @@ impl Bucket {
         if bucket.is_empty() {
             return Err(wrong());
         }
+        // Where the process has chosen an encryption already, that one is taken.
+        rustls::crypto::ring::default_provider().install_default().ok();
         let retry = RetryConfig { max_retries: MOST_RETRIES, retry_timeout: RETRY_TIMEOUT, ..RetryConfig::default() };
         let store = AmazonS3Builder::from_env()
             .with_bucket_name(bucket)
