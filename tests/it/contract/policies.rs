@@ -6,13 +6,13 @@ use privateer::engine::decide;
 use privateer::env::DataFolder;
 use privateer::policy::{Policy, PolicyStreams, Proposal};
 use privateer::registry::{FEATURES, Kind, POLICIES, Registry, documentation, names};
-use privateer_backend::Screen;
+use privateer_backend::{Domain, Screen};
 use privateer_config::error::Error;
 use privateer_gp::score::{Candidates, Moments, TrialScore};
 use privateer_numerics::rng::{Purpose, Streams};
 use privateer_privacy::{Released, Signal};
 use std::collections::BTreeSet;
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 /// The posteriors that a policy can be given, as lines of its table.
 fn posteriors(policy: &str) -> Vec<String> {
@@ -153,8 +153,8 @@ pub struct Way {
 }
 
 impl Way {
-    pub fn new(policy: Box<dyn Policy>, streams: PolicyStreams, screen: Option<Box<dyn Screen>>) -> Self {
-        Self { policy, streams, screen }
+    pub fn new(policy: Box<dyn Policy>, streams: PolicyStreams, domain: Option<&Arc<dyn Domain>>) -> Self {
+        Self { policy, streams, screen: domain.map(|domain| domain.open(1)) }
     }
 
     /// The next point and the beta that led to it, if one did.
@@ -214,60 +214,59 @@ pub fn policy_streams(streams: &Streams) -> PolicyStreams {
 fn choices_betas_and_states() {
     for (name, setting) in settings() {
         for privacy in privacies(name) {
-            prepared(&spec(&setting, &privacy), &DataFolder::default(), |sweep, preparation| {
-                let cell = preparation.cell(&sweep.cells[0]).expect("a cell");
-                let trial = cell.trial(0).expect("a trial");
-                let facts = trial.setting;
-                let open = || cell.domain.as_ref().map(|domain| domain.open(1));
-                let n = cell.environment.gram.n_points();
-                let mut ways = vec![Way::new(trial.policy, policy_streams(&cell.streams), open())];
-                let (mut noise, mechanism) = (cell.streams.of(0, Purpose::Noise), cell.streams.of(0, Purpose::Mechanism("p")));
-                let (mut privatizer, mut stream) = (trial.mechanism.privatizer(), mechanism);
-                let (mut visited, mut signals) = (Vec::new(), Vec::new());
-                assert_eq!(ways[0].policy.recommend(), None, "{name}: nothing was played");
-                for round in 1..=60 {
-                    if [1, 4, 9, 30].contains(&round) {
-                        let text = ways[0].policy.save().to_string();
-                        let saved: serde_json::Value = serde_json::from_str(&text).expect("JSON");
-                        assert_eq!(saved["policy"].as_str(), Some(name));
-                        let policy = cell.maker.restore(&facts, saved).expect("its own state");
-                        assert_eq!(policy.save().to_string(), text, "{name}: a state survives");
-                        let random = ways[0].streams();
-                        ways.push(Way::new(policy, random, open()));
-                        // And a new policy that is told the same again, as a session does: nothing is scored.
-                        let mut again =
-                            Way::new(cell.maker.make(&facts).expect("a policy"), policy_streams(&cell.streams), open());
-                        for (point, signal) in visited.iter().copied().zip(&signals) {
-                            again.take(point, signal);
-                        }
-                        ways.push(again);
+            let text = spec(&setting, &privacy);
+            let cell =
+                prepared(&text, &DataFolder::default(), |sweep, preparation| preparation.cell(&sweep.cells[0])).expect("a cell");
+            let trial = cell.trial(0).expect("a trial");
+            let facts = trial.setting;
+            let way = |policy, streams| Way::new(policy, streams, cell.domain.as_ref());
+            let n = cell.environment.gram.n_points();
+            let mut ways = vec![way(trial.policy, policy_streams(&cell.streams))];
+            let (mut noise, mechanism) = (cell.streams.of(0, Purpose::Noise), cell.streams.of(0, Purpose::Mechanism("p")));
+            let (mut privatizer, mut stream) = (trial.mechanism.privatizer(), mechanism);
+            let (mut visited, mut signals) = (Vec::new(), Vec::new());
+            assert_eq!(ways[0].policy.recommend(), None, "{name}: nothing was played");
+            for round in 1..=60 {
+                if [1, 4, 9, 30].contains(&round) {
+                    let text = ways[0].policy.save().to_string();
+                    let saved: serde_json::Value = serde_json::from_str(&text).expect("JSON");
+                    assert_eq!(saved["policy"].as_str(), Some(name));
+                    let policy = cell.maker.restore(&facts, saved).expect("its own state");
+                    assert_eq!(policy.save().to_string(), text, "{name}: a state survives");
+                    let random = ways[0].streams();
+                    ways.push(way(policy, random));
+                    // And a new policy that is told the same again, as a session does: nothing is scored.
+                    let mut again = way(cell.maker.make(&facts).expect("a policy"), policy_streams(&cell.streams));
+                    for (point, signal) in visited.iter().copied().zip(&signals) {
+                        again.take(point, signal);
                     }
-                    let choices: Vec<_> = ways.iter_mut().map(|way| way.next(n)).collect();
-                    assert!(choices[0].1.is_none_or(|beta| (0.0..=f64::MAX).contains(&f64::from_bits(beta))), "{name}: beta");
-                    assert!(choices.iter().all(|choice| *choice == choices[0]), "{name} round {round}: {choices:?}");
-                    let point = choices[0].0;
-                    visited.push(point);
-                    let queries: Vec<_> = ways.iter_mut().map(|way| way.policy.query(point)).collect();
-                    assert!(queries.iter().all(|query| *query == queries[0]), "{name}: equal states ask alike");
-                    let reward = trial.instance.observe(point, &mut noise);
-                    let signal = privatizer.release(&queries[0], reward, (&mut stream).into());
-                    drop(queries);
-                    signals.push(signal.clone());
-                    for way in &mut ways {
-                        way.policy.update(point, &signal);
-                        assert!(visited.contains(&way.policy.recommend().expect("something was played")), "{name}");
-                    }
+                    ways.push(again);
                 }
-                let last = ways[0].moments(n);
-                let best = ways[0].policy.recommend();
+                let choices: Vec<_> = ways.iter_mut().map(|way| way.next(n)).collect();
+                assert!(choices[0].1.is_none_or(|beta| (0.0..=f64::MAX).contains(&f64::from_bits(beta))), "{name}: beta");
+                assert!(choices.iter().all(|choice| *choice == choices[0]), "{name} round {round}: {choices:?}");
+                let point = choices[0].0;
+                visited.push(point);
+                let queries: Vec<_> = ways.iter_mut().map(|way| way.policy.query(point)).collect();
+                assert!(queries.iter().all(|query| *query == queries[0]), "{name}: equal states ask alike");
+                let reward = trial.instance.observe(point, &mut noise);
+                let signal = privatizer.release(&queries[0], reward, (&mut stream).into());
+                drop(queries);
+                signals.push(signal.clone());
                 for way in &mut ways {
-                    assert_eq!(way.moments(n), last, "{name}: equal states to the last bit");
-                    assert_eq!(way.policy.recommend(), best);
+                    way.policy.update(point, &signal);
+                    assert!(visited.contains(&way.policy.recommend().expect("something was played")), "{name}");
                 }
-                let mut strange = ways[0].policy.save();
-                strange["policy"] = "somebody-else".into();
-                assert!(cell.maker.restore(&facts, strange).is_err(), "{name}: another policy");
-            });
+            }
+            let last = ways[0].moments(n);
+            let best = ways[0].policy.recommend();
+            for way in &mut ways {
+                assert_eq!(way.moments(n), last, "{name}: equal states to the last bit");
+                assert_eq!(way.policy.recommend(), best);
+            }
+            let mut strange = ways[0].policy.save();
+            strange["policy"] = "somebody-else".into();
+            assert!(cell.maker.restore(&facts, strange).is_err(), "{name}: another policy");
         }
     }
 }
@@ -279,44 +278,42 @@ fn states_in_coordinates_of_the_symmetric_root_survive() {
         domain = { kind = \"grid\", dimension = 2, points = 8 }\nkernel = { kind = \"matern\", nu = 2.5, lengthscale = 0.2 }\n\
         noise = { kind = \"uniform\", bound = 1.0 }\n[privacy]\nmechanism = \"laplace\"\nepsilon = 1.0\n\
         [[policy]]\nkind = \"ata-gp-ucb\"\nridge = 1.0\nbeta = { kind = \"constant\", value = 20.0 }\nq = 8.0\n";
-    prepared(text, &DataFolder::default(), |sweep, preparation| {
-        let cell = preparation.cell(&sweep.cells[0]).expect("a cell");
-        let trial = cell.trial(0).expect("a trial");
-        let (facts, n) = (trial.setting, cell.environment.gram.n_points());
-        let open = || cell.domain.as_ref().map(|domain| domain.open(1));
-        let mut ways = vec![Way::new(trial.policy, policy_streams(&cell.streams), open())];
-        let (mut noise, mut mechanism) = (cell.streams.of(0, Purpose::Noise), cell.streams.of(0, Purpose::Mechanism("p")));
-        let mut privatizer = trial.mechanism.privatizer();
-        let mut symmetric = Vec::new();
-        for round in 1..=400 {
-            if round % 40 == 0 {
-                let saved = ways[0].policy.save();
-                symmetric.push(saved["sketch"]["symmetric"] == true);
-                let random = ways[0].streams();
-                ways.push(Way::new(cell.maker.restore(&facts, saved).expect("its own state"), random, open()));
-                let restored = ways.last_mut().expect("a way").moments(n);
-                assert_eq!(restored, ways[0].moments(n), "round {round}");
-            }
-            let choices: Vec<_> = ways.iter_mut().map(|way| way.next(n)).collect();
-            if round % 60 == 0 {
-                // Between a proposal and its answer.
-                let random = ways[0].streams();
-                let policy = cell.maker.restore(&facts, ways[0].policy.save()).expect("its own state");
-                ways.push(Way::new(policy, random, open()));
-            }
-            assert!(choices.iter().all(|choice| *choice == choices[0]), "round {round}: {choices:?}");
-            let reward = trial.instance.observe(choices[0].0, &mut noise);
-            let signal = privatizer.release(&ways[0].policy.query(choices[0].0), reward, (&mut mechanism).into());
-            ways.iter_mut().for_each(|way| way.policy.update(choices[0].0, &signal));
+    let cell = prepared(text, &DataFolder::default(), |sweep, preparation| preparation.cell(&sweep.cells[0])).expect("a cell");
+    let trial = cell.trial(0).expect("a trial");
+    let (facts, n) = (trial.setting, cell.environment.gram.n_points());
+    let way = |policy, streams| Way::new(policy, streams, cell.domain.as_ref());
+    let mut ways = vec![way(trial.policy, policy_streams(&cell.streams))];
+    let (mut noise, mut mechanism) = (cell.streams.of(0, Purpose::Noise), cell.streams.of(0, Purpose::Mechanism("p")));
+    let mut privatizer = trial.mechanism.privatizer();
+    let mut symmetric = Vec::new();
+    for round in 1..=400 {
+        if round % 40 == 0 {
+            let saved = ways[0].policy.save();
+            symmetric.push(saved["sketch"]["symmetric"] == true);
+            let random = ways[0].streams();
+            ways.push(way(cell.maker.restore(&facts, saved).expect("its own state"), random));
+            let restored = ways.last_mut().expect("a way").moments(n);
+            assert_eq!(restored, ways[0].moments(n), "round {round}");
         }
-        assert!(!symmetric[0] && symmetric[9], "both kinds of coordinates: {symmetric:?}");
-        let last = ways[0].moments(n);
-        assert!(ways.iter_mut().all(|way| way.moments(n) == last), "equal states to the last bit");
-        let mut strange = ways[0].policy.save();
-        strange["posterior"]["dictionary"] = serde_json::json!([0, 1]);
-        let refused = cell.maker.restore(&facts, strange).err().expect("a dictionary that the root does not reach").to_string();
-        assert!(refused.contains("coordinates"), "{refused}");
-    });
+        let choices: Vec<_> = ways.iter_mut().map(|way| way.next(n)).collect();
+        if round % 60 == 0 {
+            // Between a proposal and its answer.
+            let random = ways[0].streams();
+            let policy = cell.maker.restore(&facts, ways[0].policy.save()).expect("its own state");
+            ways.push(way(policy, random));
+        }
+        assert!(choices.iter().all(|choice| *choice == choices[0]), "round {round}: {choices:?}");
+        let reward = trial.instance.observe(choices[0].0, &mut noise);
+        let signal = privatizer.release(&ways[0].policy.query(choices[0].0), reward, (&mut mechanism).into());
+        ways.iter_mut().for_each(|way| way.policy.update(choices[0].0, &signal));
+    }
+    assert!(!symmetric[0] && symmetric[9], "both kinds of coordinates: {symmetric:?}");
+    let last = ways[0].moments(n);
+    assert!(ways.iter_mut().all(|way| way.moments(n) == last), "equal states to the last bit");
+    let mut strange = ways[0].policy.save();
+    strange["posterior"]["dictionary"] = serde_json::json!([0, 1]);
+    let refused = cell.maker.restore(&facts, strange).err().expect("a dictionary that the root does not reach").to_string();
+    assert!(refused.contains("coordinates"), "{refused}");
 }
 
 /// On a smooth function with little noise every policy that learns loses less than a third of what chance loses.
