@@ -4,7 +4,7 @@ use super::{contextual, environments, kernels, learners, policies};
 use crate::support::run_all;
 use privateer::engine::{Options, Preparation};
 use privateer::env::DataFolder;
-use privateer::registry::{Registry, kinds};
+use privateer::registry::{Registry, SUMS, kinds};
 use privateer::spec::{Sweep, listing, run_keys};
 use privateer_backend::Cpu;
 use privateer_config::error::{Error, ExitCode};
@@ -78,8 +78,8 @@ fn bases(data: &DataFolder) -> Vec<Base> {
                     continue;
                 }
                 "noise" if name == "bernoulli" => continue,
-                "noise" => (policy.replace("{ kind = \"uniform\", bound = 0.5 }", &noise_of(name)), "environment.noise."),
-                "mechanism" if sums_mechanism(name) => (sums.replace("\"tree\"", &format!("\"{name}\"")), "privacy."),
+                "noise" => (policy.replace("{ kind = \"uniform\", bound = 0.5 }", &environments::noise(name)), "environment.noise."),
+                "mechanism" if name != "none" && SUMS.iter().any(|entry| entry.name == name) => (sums.replace("\"tree\"", &format!("\"{name}\"")), "privacy."),
                 "mechanism" => (policy.replace("\"laplace\"", &format!("\"{name}\"")), "privacy."),
                 "curator" => (
                     policies::spec(
@@ -120,23 +120,6 @@ fn bases(data: &DataFolder) -> Vec<Base> {
         }
     }
     all
-}
-
-/// A noise with the key that it requires.
-fn noise_of(name: &str) -> String {
-    let required = match name {
-        "student-t" => ", dof = 3.0",
-        "pareto" => ", shape = 5.0",
-        "sub-weibull" => ", tail_parameter = 1.0",
-        "uniform" => ", bound = 0.5",
-        "gaussian" => ", sd = 0.5",
-        _ => "",
-    };
-    format!("{{ kind = \"{name}\"{required} }}")
-}
-
-fn sums_mechanism(name: &str) -> bool {
-    privateer::registry::SUMS.iter().any(|entry| entry.name == name && name != "none")
 }
 
 /// The ways to write `value` under a key: as it is, in an array, or beside the kind of the table that reads it.
