@@ -50,6 +50,7 @@ fn bases(data: &DataFolder) -> Vec<Base> {
     };
     let policy = policies::spec("kind = \"tgp-ucb\"\n", "mechanism = \"laplace\"\nepsilon = 1.0\nclip = [-1.0, 1.0]\n");
     let sums = policies::spec("kind = \"jdp-gp-ucb\"\n", "mechanism = \"tree\"\nepsilon = 4.0\ndelta = 1e-3\n");
+    let is_sums = |name: &str| name != "none" && SUMS.iter().any(|entry| entry.name == name);
     add(policy.clone(), "", &run_keys());
     for kind in kinds() {
         for entry in listing(&Registry::builtin(), kind) {
@@ -79,7 +80,7 @@ fn bases(data: &DataFolder) -> Vec<Base> {
                 }
                 "noise" if name == "bernoulli" => continue,
                 "noise" => (policy.replace("{ kind = \"uniform\", bound = 0.5 }", &environments::noise(name)), "environment.noise."),
-                "mechanism" if name != "none" && SUMS.iter().any(|entry| entry.name == name) => (sums.replace("\"tree\"", &format!("\"{name}\"")), "privacy."),
+                "mechanism" if is_sums(name) => (sums.replace("\"tree\"", &format!("\"{name}\"")), "privacy."),
                 "mechanism" => (policy.replace("\"laplace\"", &format!("\"{name}\"")), "privacy."),
                 "curator" => (
                     policies::spec(

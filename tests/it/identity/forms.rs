@@ -2,6 +2,7 @@
 //! inputs, whole factors of both signs, subsets.
 
 use super::followed::over_followed_dictionaries;
+use super::one_trial::table;
 use crate::backends::{NamedBackend, gpu_backends, reference_backends};
 use crate::support::stream;
 use privateer::engine::decide;
@@ -13,7 +14,7 @@ use privateer_gp::score::{
     Basis, Candidates, Change, Factor, FeatureTable, GramSource, Moments, ScoreModel, StateError, TrialScore, VarianceForm,
     lowest_within_tie,
 };
-use privateer_gp::{KernelGram, Points, TableGram, tabulated};
+use privateer_gp::{KernelGram, Points, tabulated};
 use privateer_numerics::linalg::{cholesky, dot};
 use privateer_numerics::rng::Stream;
 use std::sync::Arc;
@@ -334,11 +335,6 @@ pub fn over_a_gram_table(backends: &[NamedBackend], rounds: usize, n: usize) {
     };
     drive(backends, "factors taken from the prior", &Basis::Gram(Arc::clone(&gram)), rounds, false, &removed);
     drive(backends, "factors taken from the prior, over subsets", &Basis::Gram(gram.clone()), rounds, true, &removed);
-}
-
-/// Covariance by point, as a table.
-fn table(n: usize, entry: impl Fn(usize, usize) -> f64) -> Arc<dyn GramSource> {
-    Arc::new(TableGram::new(n, (0..n * n).map(|e| entry(e / n, e % n)).collect()))
 }
 
 /// More ties than a device can name, and numbers beyond its type: exact scores of all points decide, and are counted.

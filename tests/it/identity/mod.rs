@@ -10,6 +10,7 @@ mod forms;
 #[cfg(feature = "gpu")]
 mod gpu;
 mod lockstep;
+mod one_trial;
 mod posteriors;
 mod pruned_columns;
 mod pruning;
