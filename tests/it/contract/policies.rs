@@ -56,21 +56,21 @@ fn sketched(policy: &str) -> bool {
 pub fn settings() -> Vec<(&'static str, String)> {
     let mut all = Vec::new();
     for policy in names(POLICIES) {
+        let mut add = |lines: String| all.push((policy, format!("kind = \"{policy}\"\n{lines}")));
         for posterior in posteriors(policy) {
             let beta = if reads(policy, "beta") { "beta = { kind = \"order\", factor = 0.5 }\n" } else { "" };
             let ridge = if reads(policy, "ridge") { "ridge = 0.5\n" } else { "" };
             let scored = if sketched(policy) { SKETCHED.to_owned() } else { format!("{beta}{ridge}") };
-            all.push((policy, format!("kind = \"{policy}\"\n{posterior}{scored}")));
+            add(format!("{posterior}{scored}"));
         }
         if sketched(policy) {
-            for resample in
-                ["\"doubling\"", "{ kind = \"fixed\", size = 12 }", "{ kind = \"fixed\", points = [0, 9, 20, 31, 40, 49] }"]
-            {
-                all.push((policy, format!("kind = \"{policy}\"\nresample = {resample}\n{SKETCHED}")));
+            let (doubling, fixed) = ("\"doubling\"", "{ kind = \"fixed\", size = 12 }");
+            for resample in [doubling, fixed, "{ kind = \"fixed\", points = [0, 9, 20, 31, 40, 49] }"] {
+                add(format!("resample = {resample}\n{SKETCHED}"));
             }
             // Where their mean and spread² are not a table.
-            for resample in ["\"every-round\"", "\"doubling\"", "{ kind = \"fixed\", size = 12 }"] {
-                all.push((policy, format!("kind = \"{policy}\"\nresample = {resample}\n{SKETCHED}{LARGE}")));
+            for resample in ["\"every-round\"", doubling, fixed] {
+                add(format!("resample = {resample}\n{SKETCHED}{LARGE}"));
             }
         }
         if from_sums(policy) {
@@ -84,37 +84,29 @@ pub fn settings() -> Vec<(&'static str, String)> {
                 "epochs = \"restart\"",
                 "epochs = \"carry\"",
             ] {
-                if policy.starts_with("local") && line.starts_with("epochs") {
-                    continue;
+                if !(policy.starts_with("local") && line.starts_with("epochs")) {
+                    add(format!("{line}\nbeta = {{ kind = \"order\", factor = 0.3 }}\nridge = 0.5\n"));
                 }
-                all.push((
-                    policy,
-                    format!("kind = \"{policy}\"\n{line}\nbeta = {{ kind = \"order\", factor = 0.3 }}\nridge = 0.5\n"),
-                ));
             }
         }
         if policy == "batched-gp-ucb" {
-            all.push((policy, format!("kind = \"{policy}\"\nbatch = 4\n")));
+            add("batch = 4\n".to_owned());
         }
         if policy == "fixed-design" {
-            all.push((policy, format!("kind = \"{policy}\"\ncandidates = 10\npulls = 2\n")));
+            add("candidates = 10\npulls = 2\n".to_owned());
         }
         if reads(policy, "moment_order") {
             let scored = if sketched(policy) { SKETCHED } else { "beta = { kind = \"order\", factor = 0.1 }\nridge = 0.5\n" };
-            all.push((policy, format!("kind = \"{policy}\"\nmoment = 4.0\nmoment_order = 1.4\n{scored}")));
+            add(format!("moment = 4.0\nmoment_order = 1.4\n{scored}"));
         }
         if reads(policy, "initial") {
-            all.push((policy, format!("kind = \"{policy}\"\ninitial = {{ kind = \"random\", points = 7 }}\n")));
-            all.push((
-                policy,
-                format!("kind = \"{policy}\"\ninitial = \"lowest-index\"\nbeta = {{ kind = \"constant\", value = 2.0 }}\n"),
-            ));
+            add("initial = { kind = \"random\", points = 7 }\n".to_owned());
+            add("initial = \"lowest-index\"\nbeta = { kind = \"constant\", value = 2.0 }\n".to_owned());
         }
     }
     // The theorem's k would be more than these horizons.
-    let users =
-        |(name, text): (&'static str, String)| if name == "moma-gp-ucb" { (name, text + "k = 3\n") } else { (name, text) };
-    all.into_iter().map(users).collect()
+    all.iter_mut().filter(|(name, _)| *name == "moma-gp-ucb").for_each(|(_, text)| text.push_str("k = 3\n"));
+    all
 }
 
 /// Whether a policy learns from private sums.
