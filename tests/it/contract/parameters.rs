@@ -1,8 +1,7 @@
 //! Released parameters: they give the model back at the points of the domain, and hold nothing but released values.
 
-use super::policies::{Way, policy_streams, privacies, spec};
+use super::policies::{Way, policy_streams, privacies, regret_after, spec};
 use crate::support::prepared;
-use privateer::engine::Quantity;
 use privateer::env::DataFolder;
 use privateer_gp::score::Moments;
 use privateer_numerics::rng::Purpose;
@@ -85,11 +84,7 @@ fn linear_models_learn_linear_functions() {
             )
             .replace("kernel = { kind = \"squared-exponential\", lengthscale = 0.2 }", "kernel = \"linear\"")
             .replace("rounds = 60", "rounds = 600\ntrials = 4");
-        let found = crate::support::ran(&text);
-        let rows = found.cell(0);
-        let last: Vec<f64> =
-            (0..rows.round.len()).filter(|&i| rows.round[i] == 600).map(|i| rows[Quantity::CumulativeRegret][i]).collect();
-        last.iter().sum::<f64>() / last.len() as f64
+        regret_after(&text, 600, 4)
     };
     let linear = "kind = \"jdp-linucb\"\nbeta = { kind = \"order\", factor = 1.5 }\n";
     let (chance, plain) = (regret("kind = \"uniform\"\n", "mechanism = \"none\""), regret(linear, "mechanism = \"none\""));

@@ -311,7 +311,10 @@ fn states_in_coordinates_of_the_symmetric_root_survive() {
 /// On a smooth function with little noise every policy that learns loses less than a third of what chance loses.
 #[test]
 fn better_than_chance() {
-    let chance = final_regret("kind = \"uniform\"\n");
+    let regret = |policy: &str| {
+        regret_after(&spec(policy, "mechanism = \"none\"").replace("rounds = 60", "rounds = 200\ntrials = 6"), 200, 6)
+    };
+    let chance = regret("kind = \"uniform\"\n");
     for (name, setting) in settings() {
         // A linear model has a test of its own; 50 arms without a kernel have 4 plays each, and a design that never ends plays by chance.
         let arms = ["successive-elimination", "dp-se", "ucb1"];
@@ -320,19 +323,18 @@ fn better_than_chance() {
         if is_left_out || is_endless || setting.contains("points = 7") {
             continue;
         }
-        let regret = final_regret(&setting);
+        let regret = regret(&setting);
         println!("{setting:?}: {regret}");
         assert!(regret < chance / 3.0, "{setting}: {regret}, chance {chance}");
     }
 }
 
-/// Mean over trials of the regret at the end of 200 rounds.
-fn final_regret(policy: &str) -> f64 {
-    let text = spec(policy, "mechanism = \"none\"").replace("rounds = 60", "rounds = 200\ntrials = 6");
-    let found = ran(&text);
+/// Mean over trials of the regret of a spec's first cell at the end of a round.
+pub fn regret_after(text: &str, round: u32, n_trials: usize) -> f64 {
+    let found = ran(text);
     let rows = found.cell(0);
     let last: Vec<f64> =
-        (0..rows.round.len()).filter(|&i| rows.round[i] == 200).map(|i| rows[Quantity::CumulativeRegret][i]).collect();
-    assert_eq!(last.len(), 6);
-    last.iter().sum::<f64>() / 6.0
+        (0..rows.round.len()).filter(|&i| rows.round[i] == round).map(|i| rows[Quantity::CumulativeRegret][i]).collect();
+    assert_eq!(last.len(), n_trials);
+    last.iter().sum::<f64>() / n_trials as f64
 }

@@ -77,11 +77,15 @@ fn curator_specs() -> Vec<String> {
     curators.into_iter().map(|(curator, policy)| of(curator, policy)).collect()
 }
 
+fn all_specs() -> impl Iterator<Item = String> {
+    policy_specs().into_iter().chain(environment_specs()).chain(curator_specs())
+}
+
 /// Runs every spec on every backend; fails with all that differed from the CPU.
-fn same_bytes(backends: &[NamedBackend]) {
+pub fn same_bytes(backends: &[NamedBackend], specs: impl IntoIterator<Item = String>) {
     let (_kept, data) = environments::tables();
     let mut wrong = Vec::new();
-    for text in policy_specs().into_iter().chain(environment_specs()).chain(curator_specs()) {
+    for text in specs {
         let sweep = sweep(&text);
         let expected = run_all(&sweep, &data, &Cpu::default(), OPTIONS).expect("the CPU runs");
         for (name, backend) in backends {
@@ -104,12 +108,12 @@ fn same_bytes(backends: &[NamedBackend]) {
 
 #[test]
 fn the_reference_device_writes_the_bytes_of_the_cpu() {
-    same_bytes(&reference_backends());
+    same_bytes(&reference_backends(), all_specs());
 }
 
 #[test]
 fn a_graphics_adapter_writes_the_bytes_of_the_cpu() {
-    same_bytes(&gpu_backends());
+    same_bytes(&gpu_backends(), all_specs());
 }
 
 /// Noise of 1 on 300 points, with a ridge below which no domain is small, 300 rounds: long enough for starts, checks and several candidates.

@@ -1,12 +1,11 @@
 //! Decision sets: what is played lies in the set of its round, regret is to the best of it, and no backend changes a byte.
 
-use super::backends::on;
+use super::backends::same_bytes;
 use super::one_trial::refusal;
-use crate::backends::{gpu_backends, reference_backends};
+use crate::backends::{NamedBackend, gpu_backends, reference_backends};
 use crate::support::{prepared, ran};
 use privateer::engine::Quantity;
 use privateer::env::DataFolder;
-use privateer_backend::Cpu;
 use privateer_numerics::rng::Purpose;
 
 fn spec(sets: &str, policies: &str) -> String {
@@ -62,15 +61,8 @@ fn what_is_played_lies_in_the_set_of_its_round() {
 
 #[test]
 fn sets_are_the_same_on_every_backend() {
-    for sets in &SETS[1..] {
-        let text = spec(sets, POLICIES);
-        let expected = on(&Cpu::default(), &text).expect("the CPU runs").bits();
-        for (name, backend) in reference_backends().into_iter().chain(gpu_backends()) {
-            let found = on(backend.as_ref(), &text).expect("a run");
-            assert!(found.bits() == expected, "{name}: other bytes with {sets}");
-            assert_eq!(found.counters.violations, 0, "{name}");
-        }
-    }
+    let backends: Vec<NamedBackend> = reference_backends().into_iter().chain(gpu_backends()).collect();
+    same_bytes(&backends, SETS[1..].iter().map(|sets| spec(sets, POLICIES)));
 }
 
 #[test]
