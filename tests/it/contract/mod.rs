@@ -2,7 +2,7 @@
 
 mod contextual;
 mod contextual_tables;
-pub mod cuts;
+mod cuts;
 pub mod environments;
 mod features;
 mod kernels;

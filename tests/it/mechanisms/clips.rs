@@ -86,6 +86,9 @@ fn sums_release_as(outside: ([f64; 2], f64), inside: ([f64; 2], f64)) {
         // The noise of an entry has a standard deviation below 15; a user's item is at most 1 in every entry.
         assert!(released.iter().all(|x| x.abs() < 1.0 + 40.0 * 15.0), "{}: {released:?}", entry.name);
     }
+    for local in [false, true] {
+        assert_eq!(interaction(local, outside.0, outside.1), interaction(local, inside.0, inside.1));
+    }
 }
 
 #[test]
@@ -93,7 +96,6 @@ fn sums_clip_rewards() {
     sums_release_as(([1.0, 0.0], 1e6), ([1.0, 0.0], 1.0));
     sums_release_as(([1.0, 0.0], -1e6), ([1.0, 0.0], -1.0));
     for local in [false, true] {
-        assert_eq!(interaction(local, [1.0, 0.0], 1e6), interaction(local, [1.0, 0.0], 1.0));
         assert_eq!(interaction(local, [1.0, 0.0], -INF), interaction(local, [1.0, 0.0], -1.0));
     }
 }
@@ -102,18 +104,12 @@ fn sums_clip_rewards() {
 fn sums_shorten_features() {
     // A power of two is divided by its length without rounding.
     sums_release_as(([1_048_576.0, 0.0], 0.5), ([1.0, 0.0], 0.5));
-    for local in [false, true] {
-        assert_eq!(interaction(local, [1_048_576.0, 0.0], 0.5), interaction(local, [1.0, 0.0], 0.5));
-    }
 }
 
 #[test]
 fn sums_take_nothing_that_is_not_finite() {
     sums_release_as(([INF, 0.0], 0.5), ([0.0, 0.0], 0.5));
     sums_release_as(([0.5, f64::NAN], 0.5), ([0.0, 0.0], 0.5));
-    for local in [false, true] {
-        assert_eq!(interaction(local, [INF, 0.0], 0.5), interaction(local, [0.0, 0.0], 0.5));
-    }
 }
 
 #[test]
