@@ -1,8 +1,7 @@
 //! Policies over every posterior: valid choices, finite betas, states that can be saved, better than chance.
 
 use crate::support::{prepared, ran};
-use privateer::engine::Quantity;
-use privateer::engine::decide;
+use privateer::engine::{Quantity, decide};
 use privateer::env::DataFolder;
 use privateer::policy::{Policy, PolicyStreams, Proposal};
 use privateer::registry::{FEATURES, Kind, POLICIES, Registry, documentation, names};

@@ -4,11 +4,10 @@
 use super::forms::{Driven, drive, formula, points};
 use crate::backends::{NamedBackend, gpu_backends, reference_backends};
 use crate::support::stream;
-use privateer_gp::KernelGram;
 use privateer_gp::kernel::{Kernel, Lengthscales, matern::Matern};
 use privateer_gp::posterior::{FeaturePosterior, SketchedPosterior};
 use privateer_gp::score::{Basis, Change, FeatureTable, GramSource, ScoreModel};
-use privateer_gp::tabulated;
+use privateer_gp::{KernelGram, tabulated};
 use std::sync::Arc;
 
 /// A posterior over a Nystrom dictionary that is followed, with its sums of rewards; another one is taken after 9 observations.

@@ -3,9 +3,8 @@
 use super::parts::{Linear, choice_terms, d, e, entries, entries_of, interactions, released, rewards, stream, sums};
 use privateer_numerics::linalg::Norm;
 use privateer_privacy::gradients::{self, Clip, Gradient, NoNoise, Sample, SampleClip, SampleGradients};
-use privateer_privacy::interactions::ArmStep;
 use privateer_privacy::interactions::choices::{ArmChoices, ChoiceBounds, ChoiceLaw, ChoiceTerms};
-use privateer_privacy::interactions::{Interaction, InteractionPrivatizer, InteractionSignal};
+use privateer_privacy::interactions::{ArmStep, Interaction, InteractionPrivatizer, InteractionSignal};
 use privateer_privacy::mechanism::{MECHANISMS, duchi, gaussian, laplace};
 use privateer_privacy::release::{ChannelRelease, RowsRelease};
 use privateer_privacy::streams::tree::Tree;

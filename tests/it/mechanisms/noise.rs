@@ -10,10 +10,9 @@ use privateer_privacy::gradients::{
     VertexChoice, Vertices,
 };
 use privateer_privacy::gram::GramLayout;
-use privateer_privacy::interactions::ArmStep;
 use privateer_privacy::interactions::choices::{ArmChoices, ChoiceLaw};
 use privateer_privacy::interactions::sums::{InteractionSums, SumsTerms};
-use privateer_privacy::interactions::{Interaction, InteractionPrivatizer, InteractionSignal};
+use privateer_privacy::interactions::{ArmStep, Interaction, InteractionPrivatizer, InteractionSignal};
 use privateer_privacy::mechanism::{MECHANISMS, duchi, gaussian, hybrid, laplace, piecewise, response};
 use privateer_privacy::release::RowsRelease;
 use privateer_privacy::streams::Shape;

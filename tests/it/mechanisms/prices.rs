@@ -5,12 +5,11 @@ use privateer_numerics::linalg::Norm;
 use privateer_privacy::accounting::sensitivity::{self, Participation, Relation};
 use privateer_privacy::gradients::{Constants, SampleClip, Terms, VectorLaw};
 use privateer_privacy::mechanism::{MECHANISMS, laplace};
-use privateer_privacy::quote;
 use privateer_privacy::release::{RowsRelease, SamplerLaw};
 use privateer_privacy::streams::Factorisation;
 use privateer_privacy::streams::tree::Tree;
 use privateer_privacy::sums::{SUMS, SumsNeed, batch, joint};
-use privateer_privacy::{Calibration, Event, Guarantee, gdp_mu};
+use privateer_privacy::{Calibration, Event, Guarantee, gdp_mu, quote};
 
 #[test]
 fn every_participation_is_priced() {
