@@ -186,12 +186,8 @@ pub fn ask(policy: &mut dyn Policy, screen: &mut dyn Screen, subset: Option<&[u3
 
 /// The reward as it is, through the mechanism `none`.
 pub fn released(reward: f64) -> Read<Released<Signal>> {
-    let privatizer = mechanism("none", Calibration::Tight, None, (0.0, 0.0))?.privatizer().release(
-        &Query::default(),
-        Raw::seal(reward),
-        (&mut unused()).into(),
-    );
-    Ok(privatizer)
+    let mut privatizer = mechanism("none", Calibration::Tight, None, (0.0, 0.0))?.privatizer();
+    Ok(privatizer.release(&Query::default(), Raw::seal(reward), (&mut unused()).into()))
 }
 
 /// A registered mechanism for rewards in +-(B + R).

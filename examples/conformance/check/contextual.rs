@@ -12,7 +12,7 @@ use privateer_privacy::interactions::{ContextFacts, InteractionPrivatizer, Link,
 use privateer_privacy::noise::Noise;
 use privateer_privacy::printed::dubey2021;
 use privateer_privacy::printed::shariff2018::{self, BetaTerms};
-use privateer_privacy::{Budget, Calibration, Raw, Request};
+use privateer_privacy::{Calibration, Raw, Request};
 use serde_json::{Value, json};
 use std::collections::VecDeque;
 
@@ -149,9 +149,8 @@ pub fn sums(file: &Value) -> Read<Value> {
         rounds,
     };
     let (mechanism, calibration) = ("tree", Calibration::AsPrinted);
-    let budget = Budget::new(Some(both.0.get()), Some(both.1.get()))?;
     let plan = built(&json!({ "failure_prob": failure_prob, "beta": "theory" }), dp_linucb::parse)?;
-    let prepared = plan.prepare(&facts, &Request { mechanism, calibration, budget, clip: None })?;
+    let prepared = plan.prepare(&facts, &Request { mechanism, calibration, budget: both.into(), clip: None })?;
     let terms = SumsTerms {
         participation: Default::default(),
         layout: GramLayout { n_blocks: k, dimension: d, joint: true },

@@ -26,10 +26,6 @@ pub fn sets(learner: &str) -> Vec<&'static str> {
     }
 }
 
-fn losses() -> [&'static str; 3] {
-    ["squared", "logistic", "smoothed-absolute"]
-}
-
 pub fn spec(problem: &str, set: &str, loss: &str, privacy: &str, learner: &str) -> String {
     format!(
         "rounds = 40\ntrials = 4\nblock = 4\nrecord = {{ rounds = \"all\" }}\n[problem]\nkind = \"{problem}\"\ndimension = 3\n\
@@ -51,7 +47,7 @@ fn check_first_cell(sweep: &Sweep, rate: f64, check: impl FnOnce(&Setting, &Prep
 fn every_set_and_loss_has_its_setting_here() {
     let used: String = LEARNERS.iter().flat_map(|entry| sets(entry.name)).collect();
     assert!(names(SETS).iter().all(|name| used.contains(name)), "{used}");
-    assert_eq!(names(LOSSES), losses());
+    assert_eq!(names(LOSSES), ["squared", "logistic", "smoothed-absolute"]);
     assert_eq!(names(PROBLEMS), ["linear-regression", "logistic-regression"]);
 }
 
@@ -68,7 +64,7 @@ fn answers_never_leave_the_set() {
     ];
     for entry in LEARNERS {
         for set in sets(entry.name) {
-            for loss in losses() {
+            for loss in names(LOSSES) {
                 let sweep = sweep(&spec("linear-regression", set, loss, "epsilon = 1.0", &format!("kind = \"{}\"", entry.name)));
                 check_first_cell(&sweep, 1.0, |setting, prepared, _| {
                     // The second trial sees good samples alone.
