@@ -3,7 +3,7 @@
 use crate::support::{opened, prepared, stream};
 use privateer::env::DataFolder;
 use privateer::registry::{ENVIRONMENTS, NOISES, names};
-use privateer_numerics::rng::{Purpose, Stream};
+use privateer_numerics::rng::Purpose;
 use std::fmt::Write;
 use tempfile::TempDir;
 
@@ -15,9 +15,8 @@ pub fn tables() -> (TempDir, DataFolder) {
         let mut text = "a,b,c,d\n".to_owned();
         for _ in 0..rows {
             let level = random.normal();
-            let arm = |mean: f64, random: &mut Stream| mean + level + 0.5 * random.normal();
-            let row = [arm(1.0, &mut random), arm(3.0, &mut random), arm(2.0, &mut random), arm(0.5, &mut random)];
-            writeln!(text, "{},{},{},{}", row[0], row[1], row[2], row[3]).expect("text");
+            let [a, b, c, d] = [1.0, 3.0, 2.0, 0.5].map(|mean| mean + level + 0.5 * random.normal());
+            writeln!(text, "{a},{b},{c},{d}").expect("text");
         }
         std::fs::write(folder.path().join(name), text).expect("written");
     }

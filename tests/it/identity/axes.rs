@@ -1,7 +1,7 @@
 //! Domains that cannot be listed: the best row of each axis, in f64, the same on every backend.
 
 use super::backends::{on, same_bytes};
-use super::one_trial::refusal;
+use super::one_trial::{exact_features, refusal};
 use crate::backends::reference_backends;
 use crate::support::{prepared, ran};
 use privateer::engine::{Quantity, decide_by_axis};
@@ -24,9 +24,9 @@ fn table() -> (Arc<FeatureTable>, Arc<[AxisFeatures]>) {
             features.clone().for_each(|feature| values[row * 6 + feature] = random.normal());
         }
     }
-    let table = FeatureTable { n_points: 11, n_features: 6, values, residual: vec![0.0; 11], kernel_error: 0.0, form: None };
+    let table = exact_features(6, values);
     let axes = shape.into_iter().map(|(rows, features)| AxisFeatures::of(&table, rows, features)).collect();
-    (Arc::new(table), axes)
+    (table, axes)
 }
 
 /// Means and spreads of rows, and the plays chosen from them, against the same with every matrix written out; a state that was

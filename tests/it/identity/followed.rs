@@ -2,11 +2,12 @@
 //! f32 would name crowds.
 
 use super::forms::{Driven, drive, formula, points};
+use super::one_trial::exact_features;
 use crate::backends::{NamedBackend, gpu_backends, reference_backends};
 use crate::support::stream;
 use privateer_gp::kernel::{Kernel, Lengthscales, matern::Matern};
 use privateer_gp::posterior::{FeaturePosterior, SketchedPosterior};
-use privateer_gp::score::{Basis, Change, FeatureTable, GramSource, ScoreModel};
+use privateer_gp::score::{Basis, Change, GramSource, ScoreModel};
 use privateer_gp::{KernelGram, tabulated};
 use std::sync::Arc;
 
@@ -106,8 +107,7 @@ pub fn over_crowds(backends: &[NamedBackend], rounds: usize, measured: bool) {
     let mut random = stream("crowds");
     let places: Vec<f64> = (0..5 * m).map(|_| random.normal() / (m as f64).sqrt()).collect();
     let values = (0..n * m).map(|e| places[(e / m % 5) * m + e % m] + 1e-7 * random.normal()).collect();
-    let residual = vec![0.0; n];
-    let table = Arc::new(FeatureTable { n_points: n, n_features: m, values, residual, kernel_error: 0.0, form: None });
+    let table = exact_features(m, values);
     let make = |_| FeaturePosterior::new(Arc::clone(&table), 0.1);
     let all = drive(backends, "crowds", &Basis::Table(Arc::clone(&table)), rounds, false, make);
     let of = |name: &str| backends.iter().zip(&all).find(|((known, _), _)| known.ends_with(name)).map(|(_, counters)| *counters);

@@ -2,7 +2,7 @@
 //! inputs, whole factors of both signs, subsets.
 
 use super::followed::over_followed_dictionaries;
-use super::one_trial::table;
+use super::one_trial::{exact_features, table};
 use crate::backends::{NamedBackend, gpu_backends, reference_backends};
 use crate::support::stream;
 use privateer::engine::decide;
@@ -338,14 +338,7 @@ fn crowds_and_giants_are_scanned() {
 #[test]
 fn steps_below_the_last_bit_of_a_mean() {
     let gap = 5e-6;
-    let table = Arc::new(FeatureTable {
-        n_points: 2,
-        n_features: 1,
-        values: vec![1.0, 1.0 + gap],
-        residual: vec![0.0; 2],
-        kernel_error: 0.0,
-        form: None,
-    });
+    let table = exact_features(1, vec![1.0, 1.0 + gap]);
     for (name, backend) in reference_backends() {
         let mut screen = backend.prepare(&Basis::Table(Arc::clone(&table))).expect("prepared").open(1);
         let mut model = FeaturePosterior::new(Arc::clone(&table), 1e-8);
