@@ -10,17 +10,14 @@ use privateer_config::error::Error;
 use privateer_gp::score::{Candidates, Moments, TrialScore};
 use privateer_numerics::rng::{Purpose, Streams};
 use privateer_privacy::{Released, Signal};
-use std::collections::BTreeSet;
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, LazyLock};
 
 /// The posteriors that a policy can be given, as lines of its table.
 fn posteriors(policy: &str) -> Vec<String> {
-    let documented =
-        documentation(&Registry::builtin(), "policy").into_iter().find(|kind| kind.name == policy).expect("documented");
     let mut lines = vec![String::new()];
-    if let Some(key) = documented.keys.iter().find(|key| key.path == "features") {
+    if let Some(accepts) = accepts(policy, "features") {
         // Few random frequencies: a state holds the square of their number.
-        let accepted = names(FEATURES).into_iter().filter(|name| key.accepts.contains(&format!("`{name}`")));
+        let accepted = names(FEATURES).into_iter().filter(|name| accepts.contains(&format!("`{name}`")));
         lines.extend(accepted.map(|name| match name {
             "random-fourier" => format!("features = {{ kind = \"{name}\", features = 25 }}\n"),
             _ => format!("features = \"{name}\"\n"),
@@ -35,15 +32,16 @@ const SKETCHED: &str = "beta = { kind = \"order\", factor = 0.1 }\nridge = 0.5\n
 /// Asks for a large domain.
 const LARGE: &str = "# large domain\n";
 
-/// Whether a policy reads a key.
-fn reads(policy: &str, path: &str) -> bool {
+/// What a policy accepts under a key, if it reads the key.
+fn accepts(policy: &str, path: &str) -> Option<&'static str> {
     // Every item of the registry is asked for its keys, and settings are listed thousands of times.
-    static KEYS: OnceLock<BTreeSet<(String, String)>> = OnceLock::new();
-    let keys = KEYS.get_or_init(|| {
-        let of = |kind: &Kind| kind.keys.iter().map(|key| (kind.name.to_owned(), key.path.clone())).collect::<Vec<_>>();
-        documentation(&Registry::builtin(), "policy").iter().flat_map(of).collect()
-    });
-    keys.contains(&(policy.to_owned(), path.to_owned()))
+    static KINDS: LazyLock<Vec<Kind>> = LazyLock::new(|| documentation(&Registry::builtin(), "policy"));
+    let kind = KINDS.iter().find(|kind| kind.name == policy)?;
+    kind.keys.iter().find(|key| key.path == path).map(|key| key.accepts.as_str())
+}
+
+fn reads(policy: &str, path: &str) -> bool {
+    accepts(policy, path).is_some()
 }
 
 /// Whether a policy keeps a Nystrom dictionary of its own.
