@@ -3,11 +3,10 @@
 use criterion::{BatchSize, Criterion, Throughput, criterion_group, criterion_main};
 use privateer_numerics::rng::{Purpose, Streams};
 use privateer_privacy::mechanism::laplace;
-use privateer_privacy::quote;
 use privateer_privacy::release::{ChannelRelease, RowsRelease};
 use privateer_privacy::streams::Shape;
 use privateer_privacy::streams::blt::Blt;
-use privateer_privacy::{Budget, Calibration, Channel, Delta, Epsilon, Query, Raw, Request, RewardFacts};
+use privateer_privacy::{Budget, Calibration, Channel, Delta, Epsilon, Query, Raw, Request, RewardFacts, quote};
 use std::hint::black_box;
 
 fn streams(c: &mut Criterion) {

@@ -31,11 +31,12 @@ const CASES: [(&str, &str, &str); 9] = [
     ("ata/hybrid/fixed20", "kind = \"ata-gp-ucb\"\nresample = { kind = \"fixed\", size = 20 }", "hybrid"),
 ];
 
-fn trial(c: &mut Criterion) {
-    let mut group = c.benchmark_group("trial_N100_T10000");
+/// Times runs of specs on one thread.
+fn time(c: &mut Criterion, group: &str, specs: impl Iterator<Item = (String, String)>) {
+    let mut group = c.benchmark_group(group);
     let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build().expect("one thread");
-    for (name, policy, mechanism) in CASES {
-        let sweep = Sweep::parse("bench.toml", &spec(policy, mechanism), &[]).expect("a sound spec");
+    for (name, text) in specs {
+        let sweep = Sweep::parse("bench.toml", &text, &[]).expect("a sound spec");
         let (data, backend) = (DataFolder::default(), Cpu::default());
         group.bench_function(name, |b| {
             b.iter(|| {
@@ -48,28 +49,24 @@ fn trial(c: &mut Criterion) {
     group.finish();
 }
 
+fn trial(c: &mut Criterion) {
+    let specs = CASES.into_iter().map(|(name, policy, mechanism)| (name.to_owned(), spec(policy, mechanism)));
+    time(c, "trial_N100_T10000", specs);
+}
+
 /// The modeler of an outsourced problem: 10 000 released inputs of a trial's own, 50 queries, noise variance 1e-5; one run an iteration.
 fn modeler(c: &mut Criterion) {
-    let mut group = c.benchmark_group("modeler_N10000_T50");
-    let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build().expect("one thread");
-    for (name, curator) in [("projection", "calibration = \"as-printed\"\ncolumns = 10"), ("input-noise", "radius = 1.0")] {
+    let curators = [("projection", "calibration = \"as-printed\"\ncolumns = 10"), ("input-noise", "radius = 1.0")];
+    let specs = curators.map(|(name, curator)| {
         let text = format!(
             "seed = 20\nrounds = 51\ntrials = 10\n[environment]\nkind = \"gp-sample\"\n\
              domain = {{ kind = \"grid\", dimension = 2, points = 100, lo = -17.67, hi = 17.67 }}\n\
              kernel = {{ kind = \"squared-exponential\", lengthscale = 6.25 }}\nnoise = {{ kind = \"gaussian\", sd = 0.00316 }}\n\
              [curator]\nepsilon = 3.0\ndelta = 1e-5\n{curator}\n[[policy]]\nkind = \"gp-ucb\"\nridge = 1e-5\nfailure_prob = 0.025\n"
         );
-        let sweep = Sweep::parse("bench.toml", &text, &[]).expect("a sound spec");
-        let (data, backend) = (DataFolder::default(), Cpu::default());
-        group.bench_function(format!("{name}/10_runs"), |b| {
-            b.iter(|| {
-                let preparation = Preparation::new(&sweep, &data, &backend);
-                pool.install(|| run(&sweep, &preparation, Options::default(), &BTreeSet::new(), &Stop::default(), &()))
-                    .expect("a run")
-            });
-        });
-    }
-    group.finish();
+        (format!("{name}/10_runs"), text)
+    });
+    time(c, "modeler_N10000_T50", specs.into_iter());
 }
 
 criterion_group! {

@@ -1,6 +1,6 @@
 //! Registered policies on stored problems, and whole runs of them through the CPU backend on stored rewards.
 
-use super::read::{Read, all, get, kernel, line, list, rounds, said, stated};
+use super::read::{Read, all, get, kernel, line, list, rounds, stated};
 use privateer::engine::decide;
 use privateer::policy::moma_gp_ucb::median_distances;
 use privateer::policy::{
@@ -125,7 +125,7 @@ pub fn problem(points: Points, kernel: Option<Arc<dyn Kernel>>, rounds: u64) -> 
 /// Prepares a registered policy with these keys.
 pub fn registered(policy: &str, keys: &Value, problem: Problem) -> Read<Box<dyn PolicyMaker>> {
     let entry = find(POLICIES, policy).ok_or("the policy is not registered")?;
-    built(keys, |args| (entry.build)(args))?.prepare(&problem).map_err(said)
+    Ok(built(keys, |args| (entry.build)(args))?.prepare(&problem)?)
 }
 
 /// Builds what reads these keys of a spec.
@@ -134,7 +134,7 @@ pub fn built<T>(keys: &Value, build: impl FnOnce(&Args<'_>) -> T) -> Read<T> {
     let args = Args::new(&table, "policy", &sink);
     let made = build(&args);
     args.finish();
-    sink.into_result().map_err(said)?;
+    sink.into_result()?;
     Ok(made)
 }
 
@@ -165,7 +165,7 @@ pub fn unused() -> Stream {
 
 /// Opens the CPU's screen of one trial.
 pub fn screen(maker: &dyn PolicyMaker) -> Read<Box<dyn Screen>> {
-    Ok(Cpu::default().prepare(&maker.basis().ok_or("the policy has no basis")?).map_err(said)?.open(1))
+    Ok(Cpu::default().prepare(&maker.basis().ok_or("the policy has no basis")?)?.open(1))
 }
 
 /// The policy's next point, of these alone, and the beta that it was scored with.
@@ -173,25 +173,21 @@ pub fn ask(policy: &mut dyn Policy, screen: &mut dyn Screen, subset: Option<&[u3
     let beta = match policy.propose(&mut unused_streams()) {
         Proposal::Play(point) => return Ok((point, None)),
         Proposal::Score { beta } => beta,
-        _ => return Err("a round is not scored".to_owned()),
+        _ => return Err("a round is not scored".into()),
     };
     let policy_model = policy.model().ok_or("the policy has no model")?;
     let (model, change) = policy_model.scored();
     let mut answer = [Candidates::default()];
-    screen.round(&[TrialScore { subset, ..TrialScore::new(0, change, beta, model) }], &mut answer).map_err(said)?;
-    let point = decide(&answer[0], model, beta, &mut Vec::new()).map_err(said)?;
+    screen.round(&[TrialScore { subset, ..TrialScore::new(0, change, beta, model) }], &mut answer)?;
+    let point = decide(&answer[0], model, beta, &mut Vec::new())?;
     policy_model.screened();
     Ok((point, Some(beta)))
 }
 
 /// The reward as it is, through the mechanism `none`.
 pub fn released(reward: f64) -> Read<Released<Signal>> {
-    let privatizer = mechanism("none", Calibration::Tight, None, (0.0, 0.0))?.privatizer().release(
-        &Query::default(),
-        Raw::seal(reward),
-        (&mut unused()).into(),
-    );
-    Ok(privatizer)
+    let mut privatizer = mechanism("none", Calibration::Tight, None, (0.0, 0.0))?.privatizer();
+    Ok(privatizer.release(&Query::default(), Raw::seal(reward), (&mut unused()).into()))
 }
 
 /// A registered mechanism for rewards in +-(B + R).
@@ -202,9 +198,9 @@ pub fn mechanism(
     (bound, noise_bound): (f64, f64),
 ) -> Read<Arc<dyn RewardMechanism>> {
     let entry = MECHANISMS.iter().find(|entry| entry.name == name).ok_or("the mechanism is not registered")?;
-    let budget = Budget::new(epsilon, None).map_err(said)?;
+    let budget = Budget::new(epsilon, None)?;
     let request = Request { mechanism: entry.name, calibration, budget, clip: None };
-    (entry.build)(&request, &setting(bound, Some(noise_bound), 1).facts).map_err(said)
+    Ok((entry.build)(&request, &setting(bound, Some(noise_bound), 1).facts)?)
 }
 
 /// The truncation levels of a policy that keeps rewards sorted by `|reward| / level`, from its saved state.
@@ -262,13 +258,13 @@ fn play(file: &Value, run: &Value, name: &str, policy: &str) -> Read<Value> {
     let dictionary: Vec<f64> = get(file, "dictionary")?;
     let maker = terms.maker(policy, (kernel(file)?, points), (scale, &dictionary, users))?;
     let mut screen = screen(maker.as_ref())?;
-    let mut policy = maker.make(&terms.setting()).map_err(said)?;
+    let mut policy = maker.make(&terms.setting())?;
     let (mut idx, mut betas, mut truncated, mut epoch_points) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
     let (mut means_after, mut chosen, mut distances) = (Vec::new(), Vec::new(), Vec::new());
     for (round, draw) in (1u64..).zip(draws) {
         let (point, beta) = ask(policy.as_mut(), screen.as_mut(), None)?;
         if beta.is_none() && (round - 1) % epoch == 0 {
-            return Err(format!("round {round} is not scored"));
+            return Err(format!("round {round} is not scored").into());
         }
         epoch_points.extend(beta.map(|_| point));
         betas.extend(beta);
@@ -328,7 +324,7 @@ fn farthest(numbers: &[f64], stated: &Value) -> Value {
 fn epoch_distances(gram: &Arc<dyn GramSource>, ridge: f64, state: &Value, k: usize) -> Read<Vec<f64>> {
     let bound = ExactPosterior::prior_bound(gram.as_ref());
     let saved = state["posterior"].clone();
-    let posterior = SketchedPosterior::restore(Arc::clone(gram), bound, ridge, true, saved).map_err(said)?;
+    let posterior = SketchedPosterior::restore(Arc::clone(gram), bound, ridge, true, saved)?;
     let mut whitened = posterior.moments(&get::<Vec<f64>>(state, "epochs/sums")?, k);
     posterior.whiten(&mut whitened);
     Ok(median_distances(&(0..k).map(|user| whitened.column(user)).collect::<Vec<_>>()))

@@ -3,7 +3,7 @@
 
 use super::bandit::{Noise, Terms, admitted, levels, mechanism, released, unused_streams};
 use super::joint::{joint_spectrum, local_spectrum};
-use super::read::{Read, all, budget, each, get, last_true, rounds, said};
+use super::read::{Read, all, budget, each, get, last_true, rounds};
 use privateer::policy::{Policy, PolicyMaker, Proposal};
 use privateer_gp::Points;
 use privateer_gp::kernel::linear::LinearKernel;
@@ -66,15 +66,17 @@ fn gaussian(row: &Value) -> Read<Value> {
 fn local(row: &Value) -> Read<Value> {
     let epsilon: Option<f64> = get(row, "eps")?;
     let [bound, noise_bound] = all(row, ["B", "R"])?;
-    let laplace = |epsilon| mechanism("laplace", Calibration::AsPrinted, Some(epsilon), (bound, noise_bound));
-    let scale = epsilon.map(|epsilon| laplace(epsilon)?.laplace_scale().ok_or("the mechanism has no scale".to_owned()));
-    let scale = scale.transpose()?;
+    let scale = |epsilon| -> Read<f64> {
+        let laplace = mechanism("laplace", Calibration::AsPrinted, Some(epsilon), (bound, noise_bound))?;
+        Ok(laplace.laplace_scale().ok_or("the mechanism has no scale")?)
+    };
+    let scale = epsilon.map(scale).transpose()?;
     let terms = Terms::read(row, scale.map_or(Noise::Heavy, Noise::Laplace))?;
     let bounded = Terms { noise: Noise::Bounded, ..terms.clone() };
     let igp = IGP.map(|(round, gain)| beta_at(&bounded, "igp-ucb", round, gain)).into_iter().collect::<Read<Vec<f64>>>()?;
     let tgp = each(row, "tgp_beta", |at| Ok(json!({ "beta": beta_at(&terms, "tgp-ucb", rounds(at, "t")?, get(at, "info")?)? })))?;
     let tgp_levels = LEVELS.map(|round| level(&terms, round)).into_iter().collect::<Read<Vec<f64>>>()?;
-    let level_over = |m: usize| levels(updated(&terms, "ata-gp-ucb", m, None)?.as_ref())?.pop().ok_or("no level".to_owned());
+    let level_over = |m| -> Read<f64> { Ok(levels(updated(&terms, "ata-gp-ucb", m, None)?.as_ref())?.pop().ok_or("no level")?) };
     let (ata, moma) = (betas(&terms, "ata-gp-ucb", None)?, betas(&terms, "moma-gp-ucb", Some(3))?);
     // c: what beta of MoMA grows by over its first, `3 sqrt(9 m c / ridge)`.
     let c = (growth(&moma) / 3.0).powi(2) * terms.ridge / (9.0 * FEATURES[3] as f64);
@@ -106,19 +108,19 @@ fn standing(terms: &Terms, policy: &str, round: u64, gain: f64) -> Read<Box<dyn 
     // One point with any covariance: beta values look at round and gain alone.
     let kernel: Arc<dyn Kernel> = Arc::new(LinearKernel::new(1.0, 0.0));
     let maker = terms.maker(policy, (kernel, Points::new(1, vec![1.0])), (1.0, &[], None))?;
-    let mut state = maker.make(&terms.setting()).map_err(said)?.save();
+    let mut state = maker.make(&terms.setting())?.save();
     let mut put = |pointer: &str, value: Value| state.pointer_mut(pointer).map(|at| *at = value);
     put("/round", round.into()).ok_or("a saved state has no round")?;
     // Small domains keep it in another place.
     let gain = put("/posterior/model/gain", gain.into()).or_else(|| put("/posterior/start_gain", gain.into()));
     gain.ok_or("a saved state has no information gain")?;
-    maker.restore(&terms.setting(), state).map_err(said)
+    Ok(maker.restore(&terms.setting(), state)?)
 }
 
 fn beta(mut policy: Box<dyn Policy>) -> Read<f64> {
     match policy.propose(&mut unused_streams()) {
         Proposal::Score { beta } => Ok(beta),
-        _ => Err("a round is not scored".to_owned()),
+        _ => Err("a round is not scored".into()),
     }
 }
 
@@ -168,7 +170,7 @@ fn betas(terms: &Terms, policy: &str, users: Option<u64>) -> Read<Vec<f64>> {
 /// The registered policy after one update with a dictionary of `m` points; before it for none.
 fn updated(terms: &Terms, policy: &str, m: usize, users: Option<u64>) -> Read<Box<dyn Policy>> {
     let dictionary: Vec<f64> = (0..m.max(1)).map(|point| point as f64).collect();
-    let mut policy = apart(terms, policy, 1.0, &dictionary, users)?.make(&terms.setting()).map_err(said)?;
+    let mut policy = apart(terms, policy, 1.0, &dictionary, users)?.make(&terms.setting())?;
     for _ in 0..if m == 0 { 0 } else { users.unwrap_or(1) } {
         play(policy.as_mut(), 0)?;
     }
@@ -177,14 +179,14 @@ fn updated(terms: &Terms, policy: &str, m: usize, users: Option<u64>) -> Read<Bo
 
 /// How many users an epoch has where no `k` is stated: rounds until it is over.
 fn users(terms: &Terms) -> Read<u64> {
-    let mut policy = apart(terms, "moma-gp-ucb", 1.0, &[0.0], None)?.make(&terms.setting()).map_err(said)?;
+    let mut policy = apart(terms, "moma-gp-ucb", 1.0, &[0.0], None)?.make(&terms.setting())?;
     for round in 1..=terms.rounds {
         play(policy.as_mut(), 0)?;
         if policy.save()["epochs"]["rewards"].as_array().is_some_and(Vec::is_empty) {
             return Ok(round);
         }
     }
-    Err("the first epoch has no end".to_owned())
+    Err("the first epoch has no end".into())
 }
 
 /// The inclusion of a play in units of its posterior variance: the largest uniform number that still draws a new point of small
@@ -192,7 +194,7 @@ fn users(terms: &Terms) -> Read<u64> {
 fn inclusion(terms: &Terms) -> Read<f64> {
     let variance = 1e-4;
     let maker = apart(terms, "ata-gp-ucb", variance, &[], None)?;
-    let mut policy = maker.make(&terms.setting()).map_err(said)?;
+    let mut policy = maker.make(&terms.setting())?;
     play(policy.as_mut(), 0)?;
     policy.propose(&mut unused_streams());
     let state = policy.save();
@@ -200,7 +202,7 @@ fn inclusion(terms: &Terms) -> Read<f64> {
         let mut state = state.clone();
         // The first point is drawn for certain, the new one by `u`.
         *state.pointer_mut("/sketch/uniforms").ok_or("a saved state has no uniform numbers")? = json!([0.0, u]);
-        let mut policy = maker.restore(&terms.setting(), state).map_err(said)?;
+        let mut policy = maker.restore(&terms.setting(), state)?;
         policy.update(1, &released(1.5)?);
         Ok(policy.save()["posterior"]["dictionary"].as_array().is_some_and(|points| points.contains(&Value::from(1))))
     };

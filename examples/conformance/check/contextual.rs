@@ -2,7 +2,7 @@
 
 use super::bandit::{built, unused};
 use super::joint::symmetric;
-use super::read::{Read, all, budget, each, get, matrix, rounds, said, shaped, size};
+use super::read::{Read, all, budget, each, ensure, get, matrix, rounds, shaped, size};
 use privateer::policy::contextual::{ContextPolicy, Scratch, dp_hdb, dp_linucb};
 use privateer_privacy::gradients::Start;
 use privateer_privacy::gram::GramLayout;
@@ -12,7 +12,7 @@ use privateer_privacy::interactions::{ContextFacts, InteractionPrivatizer, Link,
 use privateer_privacy::noise::Noise;
 use privateer_privacy::printed::dubey2021;
 use privateer_privacy::printed::shariff2018::{self, BetaTerms};
-use privateer_privacy::{Budget, Calibration, Raw, Request};
+use privateer_privacy::{Calibration, Raw, Request};
 use serde_json::{Value, json};
 use std::collections::VecDeque;
 
@@ -28,9 +28,7 @@ struct StoredUsers {
 impl StoredUsers {
     fn read(file: &Value) -> Read<Self> {
         let ((dimension, contexts), (n_arms, noise)) = (matrix(file, "X")?, matrix(file, "reward_noise")?);
-        if noise.len() / n_arms != contexts.len() / dimension {
-            return Err("`X` and `reward_noise` have different lengths".to_owned());
-        }
+        ensure(noise.len() / n_arms == contexts.len() / dimension, "`X` and `reward_noise` have different lengths")?;
         Ok(Self { dimension, n_arms, contexts, theta: shaped(file, "theta", (n_arms, dimension))?, noise })
     }
 
@@ -48,7 +46,7 @@ impl StoredUsers {
         for (x, noise) in self.contexts.chunks_exact(self.dimension).zip(self.noise.chunks_exact(self.n_arms)) {
             let means = self.theta.chunks_exact(self.dimension).map(|theta| x.iter().zip(theta).map(|(x, t)| x * t).sum());
             let means: Vec<f64> = means.map(|mean| link.mean(mean)).collect();
-            let arm = policy.choose(x, &mut stream, &mut scratch).map_err(said)?;
+            let arm = policy.choose(x, &mut stream, &mut scratch)?;
             total += means.iter().copied().fold(f64::NEG_INFINITY, f64::max) - means[arm];
             let reward = Raw::seal(means[arm] + noise[arm]);
             policy.update(&privatizer.release(seal(x, arm, reward), Noise::Replayed(&mut draws)));
@@ -64,9 +62,8 @@ pub fn choices(file: &Value) -> Read<Value> {
     let users = StoredUsers::read(file)?;
     let (d, [radius, h_sub], warm_up) = (users.dimension, all(file, ["radius", "h_sub"])?, rounds(file, "t0")?);
     let lists: Vec<Vec<Vec<f64>>> = get(file, "unit_laplace")?;
-    if lists.len() != users.n_arms || lists.iter().flatten().any(|draw| draw.len() != 2 * d) {
-        return Err("`unit_laplace` has not two numbers a dimension, round and arm".to_owned());
-    }
+    let fits = lists.len() == users.n_arms && lists.iter().flatten().all(|draw| draw.len() == 2 * d);
+    ensure(fits, "`unit_laplace` has not two numbers a dimension, round and arm")?;
     // In the order in which the arms take them, with their scales.
     let draws = |scale: f64| -> Read<VecDeque<Vec<f64>>> {
         let (mut steps, mut draws) = (vec![0; users.n_arms], VecDeque::new());
@@ -86,7 +83,7 @@ pub fn choices(file: &Value) -> Read<Value> {
         let link = match run["link"].as_str() {
             Some("linear") => Link::Linear,
             Some("logistic") => Link::Logistic,
-            other => return Err(format!("`link` is {other:?}")),
+            other => return Err(format!("`link` is {other:?}").into()),
         };
         let (law, draws) = match get::<Option<f64>>(run, "scale")? {
             None => (ChoiceLaw::Exact, VecDeque::new()),
@@ -152,9 +149,8 @@ pub fn sums(file: &Value) -> Read<Value> {
         rounds,
     };
     let (mechanism, calibration) = ("tree", Calibration::AsPrinted);
-    let budget = Budget::new(Some(both.0.get()), Some(both.1.get())).map_err(said)?;
     let plan = built(&json!({ "failure_prob": failure_prob, "beta": "theory" }), dp_linucb::parse)?;
-    let prepared = plan.prepare(&facts, &Request { mechanism, calibration, budget, clip: None }).map_err(said)?;
+    let prepared = plan.prepare(&facts, &Request { mechanism, calibration, budget: both.into(), clip: None })?;
     let terms = SumsTerms {
         participation: Default::default(),
         layout: GramLayout { n_blocks: k, dimension: d, joint: true },
@@ -167,7 +163,7 @@ pub fn sums(file: &Value) -> Read<Value> {
         budget: both,
         local: false,
     };
-    let sums = InteractionSums::calibrated(terms).map_err(said)?;
+    let sums = InteractionSums::calibrated(terms)?;
     let draw = |node: u64| -> Read<Vec<f64>> {
         let normals = symmetric(file, &format!("node_normals/{node}"), k * d + 1, true)?;
         Ok(normals.into_iter().map(|normal| sums.sigma() * normal).collect())

@@ -1,7 +1,7 @@
 //! Convex optimization: linear minimization, prefix sums, laws of noise and their levels, runs of learners on stored samples.
 
 use super::bandit::unused;
-use super::read::{Read, all, budget, each, get, indices, list, matrix, said, shaped, size};
+use super::read::{Read, all, budget, each, ensure, get, indices, list, matrix, shaped, size};
 use privateer::oco::learner::dp_pofw::Pofw;
 use privateer::oco::learner::dp_tofw::Tofw;
 use privateer::oco::learner::local_md::mirror_step;
@@ -29,7 +29,7 @@ fn norm(case: &Value) -> Read<Norm> {
         Value::String(text) => text.parse().ok(),
         other => other.as_f64(),
     };
-    exponent.and_then(Norm::of).ok_or_else(|| "`p` is not an exponent".to_owned())
+    Ok(exponent.and_then(Norm::of).ok_or("`p` is not an exponent")?)
 }
 
 pub fn oracles(file: &Value) -> Read<Value> {
@@ -222,16 +222,14 @@ fn frank_wolfe_in_batches(case: &Value) -> Read<Value> {
         "sigma1": sigma(4.0 * beta * eta * 2.0 * radius / n.sqrt()),
     });
     let (width, mut first) = matrix(case, "noise")?;
-    if width != d {
-        return Err("`noise` is not of the width of `X`".to_owned());
-    }
+    ensure(width == d, "`noise` is not of the width of `X`")?;
     let later = first.split_off(d);
     let set = Arc::new(LpBall::new(norm(case)?, radius, d));
     let noises = (Stored::new(d, first) as Box<_>, Stored::new(d, later) as Box<_>);
     let privatizer = BatchGradients::new(gradient(case)?, d, None, plan, f64::INFINITY, noises);
     let (mut learner, mut streams) = (NoisySfw::new(privatizer, set, eta), streams());
     for sample in samples.sealed() {
-        learner.observe(sample, &mut streams).map_err(said)?;
+        learner.observe(sample, &mut streams)?;
     }
     Ok(json!({ "plan": stated, "theta": learner.iterate() }))
 }
@@ -243,9 +241,7 @@ fn descent(case: &Value) -> Read<Value> {
     let sigma = (8.0 * (1.0 / delta).ln()).sqrt() * lipschitz / epsilon;
     let eta = noisy_sgd::step(lr, radius, lipschitz, n as u64, d, Some((epsilon, delta)));
     let (width, noise) = matrix(case, "noise")?;
-    if width != d {
-        return Err("`noise` is not of the width of `X`".to_owned());
-    }
+    ensure(width == d, "`noise` is not of the width of `X`")?;
     let mut stored = StoredSamples::new(gradient(case)?, d, None, Stored::new(d, noise));
     samples.sealed().for_each(|sample| stored.keep(sample));
     let mut server = Descent::new(Arc::new(LpBall::new(Norm::MAX, radius, d)), eta);
@@ -262,7 +258,7 @@ fn start(case: &Value) -> Read<Start> {
     match case["start"].as_str() {
         Some("half") => Ok(Start::Half),
         Some("full") => Ok(Start::Full),
-        _ => Err("`start` is neither `half` nor `full`".to_owned()),
+        _ => Err("`start` is neither `half` nor `full`".into()),
     }
 }
 
@@ -279,7 +275,7 @@ impl Plain {
 
     fn next(&mut self, server: &FrankWolfe, sample: Raw<Sample<'_>>) -> Read<(Vec<f64>, Vec<f64>)> {
         let GradientQuery { now, before } = server.query();
-        let sum = self.sums.release(GradientQuery { now, before }, sample, &mut unused()).map_err(said)?;
+        let sum = self.sums.release(GradientQuery { now, before }, sample, &mut unused())?;
         let leaf = sum.value().iter().zip(&self.last).map(|(sum, last)| sum - last).collect();
         self.last = sum.value().to_vec();
         Ok((leaf, self.last.clone()))
@@ -300,7 +296,7 @@ pub fn tree_runs(file: &Value) -> Read<Value> {
         let (mut g, mut directions, mut v, mut theta) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
         for (sample, again) in samples.sealed().zip(samples.sealed()) {
             g.push(plain.next(learner.server(), again)?.0);
-            learner.observe(sample, &mut streams).map_err(said)?;
+            learner.observe(sample, &mut streams)?;
             directions.push(learner.server().last_direction().to_vec());
             v.push(learner.server().last_vertex().to_vec());
             theta.push(learner.iterate().to_vec());
@@ -332,7 +328,7 @@ pub fn choice_runs(file: &Value) -> Read<Value> {
             // eta = 1/(t + 1) turns the sum into the estimate.
             let sum = plain.next(learner.server(), again)?.1;
             directions.push(sum.iter().map(|sum| sum * step_size(1.0, round)).collect::<Vec<f64>>());
-            learner.observe(sample, &mut streams).map_err(said)?;
+            learner.observe(sample, &mut streams)?;
             v.push(learner.server().last_vertex().to_vec());
             theta.push(learner.iterate().to_vec());
         }

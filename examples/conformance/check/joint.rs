@@ -3,7 +3,7 @@
 
 use super::bandit::{ask, built, problem, screen, setting};
 use super::kernels::quadrature_map;
-use super::read::{Read, all, at, budget, get, matrix, rounds, said, shaped, size, squared_exponential};
+use super::read::{Read, all, at, budget, ensure, get, matrix, rounds, shaped, size, squared_exponential};
 use privateer::policy::{FeaturesPlan, Policy, Problem, Setting, jdp_gp_ucb, local_jdp_gp_ucb};
 use privateer_config::error::Error;
 use privateer_gp::Points;
@@ -59,7 +59,7 @@ pub fn tree(file: &Value) -> Read<Value> {
         let packed: Vec<f64> = triangle(n).map(|(i, j)| item[i] * item[j]).collect();
         sums[0].add(Raw::seal(&packed));
         let mut next = |at: usize| -> Read<Vec<f64>> {
-            let released = sums[at].next(&mut Noise::Replayed(&mut VecDeque::from([draw.clone()]))).map_err(said)?;
+            let released = sums[at].next(&mut Noise::Replayed(&mut VecDeque::from([draw.clone()])))?;
             Ok(unpacked(released.value(), n))
         };
         let (noisy_sum, noise) = (next(0)?, next(1)?);
@@ -147,9 +147,8 @@ pub fn run(file: &Value) -> Read<Value> {
     let (m, rounds, arms) = (size(params, "m")?, rounds(params, "T")?, size(params, "n")?);
     let points: Vec<Vec<[f64; 1]>> = get(file, "X")?;
     let points = points.concat().concat();
-    if points.len() as u64 != rounds * arms as u64 || !(1..64).contains(&m) || size(params, "mbar")? != m {
-        return Err("the arms do not fit the rounds, or `mbar` nodes do not make `m` features".to_owned());
-    }
+    let fits = points.len() as u64 == rounds * arms as u64 && (1..64).contains(&m) && size(params, "mbar")? == m;
+    ensure(fits, "the arms do not fit the rounds, or `mbar` nodes do not make `m` features")?;
     let features = quadrature_map(params, &squared_exponential(params)?, &[1.0])?.table(&Points::new(1, points), None);
     // The file's `eps_k` is 0: its bounds count the features as exact.
     let (n_points, features) = (features.n_points, FeatureTable { kernel_error: 0.0, ..features });
@@ -159,9 +158,9 @@ pub fn run(file: &Value) -> Read<Value> {
         SumsNeed { n_features: m, releases: rounds, rounds, epochs: Epochs::One, linear: false, batch: None },
         RewardFacts { bound, noise_bound: None, range: None, noise_variance: Some(rho * rho), rounds },
     );
-    let budget = Budget::new(Some(1.0), Some(0.1)).map_err(said)?;
+    let budget = Budget::new(Some(1.0), Some(0.1))?;
     let request = Request { mechanism: mechanism.name, calibration: Calibration::AsPrinted, budget, clip: None };
-    let mut privatizer = (mechanism.build)(&request, &facts, need).map_err(said)?.privatizer();
+    let mut privatizer = (mechanism.build)(&request, &facts, need)?.privatizer();
     let rewards = shaped(file, "y", (rounds as usize, arms))?;
     let means = shaped(file, "f", (rounds as usize, arms))?;
     let keys = json!({
@@ -176,9 +175,9 @@ pub fn run(file: &Value) -> Read<Value> {
     let parse = if is_joint { jdp_gp_ucb::parse_over } else { local_jdp_gp_ucb::parse_over };
     let places = Points::new(1, (0..n_points).map(|i| i as f64).collect());
     let plan = built(&keys, |args| parse(args, Arc::new(Given(features))))?;
-    let maker = plan.prepare(&problem(places, None, rounds)).map_err(said)?;
+    let maker = plan.prepare(&problem(places, None, rounds))?;
     let facts = SumsFacts { calibration: Calibration::AsPrinted, clip: None, centre: 0.0, spectrum };
-    let mut policy = maker.make(&Setting { sums: Some(facts), ..setting(bound, None, rounds) }).map_err(said)?;
+    let mut policy = maker.make(&Setting { sums: Some(facts), ..setting(bound, None, rounds) })?;
     let mut screen = screen(maker.as_ref())?;
     let diagonal = found["spectrum"]["shift"].as_f64().unwrap_or(f64::NAN) + ridge;
     let (mut actions, mut regret, mut rows) = (Vec::new(), 0.0, Vec::new());

@@ -1,8 +1,8 @@
 //! Kernels, empirical covariances, quadrature and random Fourier features, and Nystrom features.
 
-use super::read::last_true;
 use super::read::{
-    Read, all, each, get, indices, kernel, lengthscales, line, matrix, points, said, size, squared_exponential, stated,
+    Read, all, each, ensure, get, indices, kernel, last_true, lengthscales, line, matrix, points, size, squared_exponential,
+    stated,
 };
 use privateer_gp::features::nystrom::nystrom;
 use privateer_gp::features::quadrature_fourier::{QuadratureFourier, QuadratureMap, extents};
@@ -43,7 +43,7 @@ fn optional(file: &Value) -> Read<Value> {
     let grid = |kernel: &dyn Kernel| table(kernel, file, "grid", "grid");
     let empirical = |normalise: Normalise| -> Read<Value> {
         let (n_columns, samples) = matrix(file, "samples")?;
-        Ok(json!(empirical_covariance(&samples, n_columns, normalise).map_err(said)?))
+        Ok(json!(empirical_covariance(&samples, n_columns, normalise)?))
     };
     let mut found = json!({});
     for name in OPTIONAL.into_iter().filter(|name| !file[name].is_null()) {
@@ -59,14 +59,12 @@ fn optional(file: &Value) -> Read<Value> {
 }
 
 fn parsed(text: &str) -> Read<f64> {
-    text.parse().map_err(|_| format!("`{text}` is not a number"))
+    text.parse().map_err(|_| format!("`{text}` is not a number").into())
 }
 
 fn table(kernel: &dyn Kernel, file: &Value, rows: &str, columns: &str) -> Read<Value> {
     let (rows, columns) = (points(file, rows)?, points(file, columns)?);
-    if rows.dimension() != columns.dimension() {
-        return Err("rows and columns have points of different dimensions".to_owned());
-    }
+    ensure(rows.dimension() == columns.dimension(), "rows and columns have points of different dimensions")?;
     let row = |i: usize| (0..columns.n_points()).map(|j| kernel.value(rows.point(i), columns.point(j))).collect::<Vec<f64>>();
     Ok((0..rows.n_points()).map(row).collect())
 }
@@ -76,9 +74,7 @@ pub fn fourier(file: &Value) -> Read<Value> {
     let kernel = Additive::new(Arc::new(squared_exponential(&file["additive"])?), 1).ok_or("the kernel has no coordinates")?;
     let features = quadrature_map(&file["additive"], &kernel, &extents(&additive))?.table(&additive, None).values;
     let (points, (dimension, frequencies)) = (points(file, "rff/X")?, matrix(file, "rff/W")?);
-    if dimension != points.dimension() {
-        return Err("`X` and `W` have different dimensions".to_owned());
-    }
+    ensure(dimension == points.dimension(), "`X` and `W` have different dimensions")?;
     Ok(json!({
         "d1": each(file, "d1", |entry| quadrature(1, entry))?,
         "d2": each(file, "d2", |entry| quadrature(2, entry))?,
@@ -90,7 +86,7 @@ pub fn fourier(file: &Value) -> Read<Value> {
 
 /// The map over points of a box.
 pub fn quadrature_map(entry: &Value, kernel: &dyn Kernel, extents: &[f64]) -> Read<QuadratureMap> {
-    QuadratureMap::new(kernel, extents, QuadratureFourier { nodes: size(entry, "mbar")?, max_error: 2.0 }).map_err(said)
+    Ok(QuadratureMap::new(kernel, extents, QuadratureFourier { nodes: size(entry, "mbar")?, max_error: 2.0 })?)
 }
 
 /// All inner products of a table's rows.
@@ -149,7 +145,7 @@ fn ball_error(entry: &Value) -> Read<Value> {
 
 pub fn nystrom_features(file: &Value) -> Read<Value> {
     let gram = tabulated(KernelGram::new(kernel(file)?, line(file, "X")?));
-    let features = |key: &str| nystrom(gram.as_ref(), &dictionary(file, key, gram.n_points())?).map_err(said);
+    let features = |key: &str| -> Read<FeatureTable> { Ok(nystrom(gram.as_ref(), &dictionary(file, key, gram.n_points())?)?) };
     let table = features("dictionary")?;
     let (covariance, root) = root(gram.as_ref(), &dictionary(file, "dictionary", gram.n_points())?)?;
     Ok(json!({
@@ -170,9 +166,7 @@ fn dictionary(file: &Value, key: &str, n_points: usize) -> Read<Vec<u32>> {
 fn root(gram: &dyn GramSource, points: &[u32]) -> Read<(Vec<f64>, Vec<f64>)> {
     let embedding = Embedding::of(points, |a, b| gram.entry(a as usize, b as usize));
     let m = embedding.m();
-    if m != points.len() {
-        return Err("the dictionary is not of full rank".to_owned());
-    }
+    ensure(m == points.len(), "the dictionary is not of full rank")?;
     let covariance = (0..m * m).map(|e| gram.entry(points[e / m] as usize, points[e % m] as usize)).collect();
     let mut inverse = Columns::zeros(m, m);
     (0..m).for_each(|i| inverse.row_mut(i)[i] = 1.0);

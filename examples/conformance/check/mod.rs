@@ -22,7 +22,7 @@ pub struct Kind {
     /// What a file of this kind has: JSON pointers, without their first `/`.
     marks: &'static str,
     /// Computes what the file states.
-    compute: fn(&Value) -> Result<Value, String>,
+    compute: fn(&Value) -> read::Read<Value>,
 }
 
 impl Kind {

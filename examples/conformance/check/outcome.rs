@@ -1,6 +1,6 @@
 //! Compares what this build computes with what a file states.
 
-use super::read::{at, get};
+use super::read::{Read, at, get};
 use serde_json::Value;
 
 /// How far a number may be from the file's.
@@ -15,12 +15,12 @@ enum Tolerance {
 }
 
 impl Tolerance {
-    fn of(file: &Value) -> Result<Self, String> {
+    fn of(file: &Value) -> Read<Self> {
         match (&file["tolerance"], &file["relative"]) {
             (Value::Null, Value::Null) => Ok(Self::Mixed),
             (Value::Number(_), Value::Bool(true)) => get(file, "tolerance").map(Self::Relative),
             (Value::Number(_), Value::Bool(false)) => get(file, "tolerance").map(Self::Absolute),
-            _ => Err("`tolerance` is not a number, or `relative` not `true` or `false`".to_owned()),
+            _ => Err("`tolerance` is not a number, or `relative` not `true` or `false`".into()),
         }
     }
 
@@ -64,11 +64,11 @@ pub struct Outcome {
 
 impl Outcome {
     /// Compares the parts that were computed with those of the same names.
-    pub fn of(file: &Value, found: Result<Value, String>) -> Self {
+    pub fn of(file: &Value, found: Read<Value>) -> Self {
         let mut outcome = Self::default();
         let (within, found) = match Tolerance::of(file).and_then(|within| Ok((within, found?))) {
             Ok(both) => both,
-            Err(problem) => return Self { failures: vec![problem], ..outcome },
+            Err(problem) => return Self { failures: vec![problem.to_string()], ..outcome },
         };
         outcome.compare(within, "", &found, file);
         for place in ["", "/runs"] {

@@ -2,7 +2,7 @@
 //! modeler's posteriors and sequences of GP-UCB.
 
 use super::bandit::{ask, problem, registered, released, screen, setting};
-use super::read::{Read, all, each, get, indices, list, matrix, points, said, shaped, size};
+use super::read::{Read, all, each, ensure, get, indices, list, matrix, points, shaped, size};
 use privateer::env::test_function::branin;
 use privateer_gp::kernel::{Kernel, Lengthscales, squared_exponential::SquaredExponential};
 use privateer_gp::posterior::{ExactPosterior, Posterior};
@@ -34,11 +34,11 @@ fn curated(case: &Value) -> Read<Value> {
     let least = *singular.last().ok_or("no singular value")?;
     let omega = omega(r as u32, epsilon, delta);
     let lifted = match case["lift"].as_str() {
-        Some("sqrt") => lifted(&centred, d, omega, false).map_err(said)?,
+        Some("sqrt") => lifted(&centred, d, omega, false)?,
         // s + omega is sqrt(s² + omega²) no longer: a reading that only this file has, one singular value at a time.
         Some("add") if omega <= least => centred.clone(),
         Some("add") => added(&centred, d, omega)?,
-        other => return Err(format!("`lift` is {other:?}")),
+        other => return Err(format!("`lift` is {other:?}").into()),
     };
     Ok(json!({
         "centered": centred,
@@ -83,9 +83,7 @@ const SIDE: usize = 20;
 /// Branin as an outsourced problem: a grid of its inputs, scaled to a largest norm.
 pub fn branin(file: &Value) -> Read<Value> {
     let (form, points) = (&branin::BRANIN.textbook, points(file, "X")?);
-    if points.dimension() != 2 {
-        return Err("`X` is not of two columns".to_owned());
-    }
+    ensure(points.dimension() == 2, "`X` is not of two columns")?;
     // Both ends of the box are on the grid.
     let along = |axis: usize, i: usize| {
         let (lo, hi) = (form.domain)(axis);
@@ -106,9 +104,7 @@ pub fn branin(file: &Value) -> Read<Value> {
 
 fn posterior(value: &Value, points: Points) -> Read<(Arc<dyn Kernel>, ExactPosterior)> {
     let [l, variance, ridge] = all(value, ["l", "sigma_y2", "sigma_n2"])?;
-    if l <= 0.0 || variance <= 0.0 || ridge <= 0.0 {
-        return Err("`l`, `sigma_y2` and `sigma_n2` must be positive".to_owned());
-    }
+    ensure([l, variance, ridge].iter().all(|x| 0.0 < *x), "`l`, `sigma_y2` and `sigma_n2` must be positive")?;
     let kernel: Arc<dyn Kernel> = Arc::new(SquaredExponential::new(Lengthscales::Isotropic(l), variance));
     let gram = Arc::new(KernelGram::new(Arc::clone(&kernel), points));
     Ok((kernel, ExactPosterior::new(gram, ridge)))
@@ -142,19 +138,17 @@ fn sequence(file: &Value, run: &Value) -> Read<Value> {
             Points::new(x.dimension(), centred(&Inputs::new(x.dimension(), Arc::clone(x.coordinates()))))
         }
         Some("projected") => points(file, "Z_projected")?,
-        _ => return Err("`space` is neither `original` nor `projected`".to_owned()),
+        _ => return Err("`space` is neither `original` nor `projected`".into()),
     };
     let squared = match run["acq"].as_str() {
         Some("std") => false,
         Some("var") => true,
-        _ => return Err("`acq` is neither `std` nor `var`".to_owned()),
+        _ => return Err("`acq` is neither `std` nor `var`".into()),
     };
     let (n, exclude): (_, bool) = (inputs.n_points(), get(run, "exclude_queried")?);
     let (f, mut noise, rounds): (_, Vec<f64>, _) = (list(file, "f", n)?, get(file, "noise")?, size(file, "rounds")?);
-    let [first, ..] = indices(file, "initial", n)?[..] else { return Err("`initial` is empty".to_owned()) };
-    if noise.len() <= rounds {
-        return Err("`noise` is too short".to_owned());
-    }
+    let [first, ..] = indices(file, "initial", n)?[..] else { return Err("`initial` is empty".into()) };
+    ensure(rounds < noise.len(), "`noise` is too short")?;
     noise.truncate(rounds + 1);
     let [failure_prob, ridge] = all(file, ["delta_prime", "sigma_n2"])?;
     let (kernel, mut posterior) = posterior(file, inputs.clone())?;
@@ -176,7 +170,7 @@ fn sequence(file: &Value, run: &Value) -> Read<Value> {
     if !squared && !exclude {
         let by_policy = by_policy(inputs, kernel, (ridge, failure_prob), &f, &noise, first)?;
         if by_policy != points {
-            return Err(format!("gp-ucb plays {by_policy:?}, and the formulas {points:?}"));
+            return Err(format!("gp-ucb plays {by_policy:?}, and the formulas {points:?}").into());
         }
     }
     let best = |values: &mut dyn Iterator<Item = f64>| values.fold(f64::NEG_INFINITY, f64::max);
@@ -197,7 +191,7 @@ fn by_policy(
     let keys = json!({ "ridge": ridge, "failure_prob": failure_prob, "count_start": false, "beta": "theory" });
     let maker = registered("gp-ucb", &keys, problem(inputs, Some(kernel), rounds))?;
     let mut screen = screen(maker.as_ref())?;
-    let mut policy = maker.make(&setting(1.0, None, rounds)).map_err(said)?;
+    let mut policy = maker.make(&setting(1.0, None, rounds))?;
     // The starting point is the file's and not the policy's own draw.
     policy.update(first, &released(f[first] + noise[0])?);
     let mut points = vec![first];

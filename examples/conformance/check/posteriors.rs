@@ -1,6 +1,6 @@
 //! Exact posteriors, medians of means, truncation, test functions. Posteriors over features are not computed so far.
 
-use super::read::{Read, each, get, indices, kernel, line, list, matrix, points, said, shaped};
+use super::read::{Read, each, ensure, get, indices, kernel, line, list, matrix, points, shaped};
 use privateer::env::test_function::{Form, camelback, michalewicz, styblinski_tang};
 use privateer::policy::moma_gp_ucb::{median_distances, most_central};
 use privateer_gp::posterior::{ExactPosterior, Posterior};
@@ -30,9 +30,7 @@ pub fn posteriors(file: &Value) -> Read<Value> {
 
 fn observed_posterior(gram: &Arc<dyn GramSource>, observed: &[usize], section: &Value) -> Read<ExactPosterior> {
     let ridge: f64 = get(section, "lam")?;
-    if ridge <= 0.0 {
-        return Err("`lam` is not positive".to_owned());
-    }
+    ensure(0.0 < ridge, "`lam` is not positive")?;
     let mut posterior = ExactPosterior::new(Arc::clone(gram), ridge);
     for (&point, reward) in observed.iter().zip(list(section, "y", observed.len())?) {
         posterior.observe(point, reward);
@@ -47,7 +45,7 @@ fn first_row(gram: &dyn GramSource, posterior: &ExactPosterior, ridge: f64) -> R
     let mut once_more = posterior.clone();
     once_more.observe(0, 0.0);
     let Change::Row { row, scale, .. } = once_more.change() else {
-        return Err("one observation is not a row".to_owned());
+        return Err("one observation is not a row".into());
     };
     let root = (ridge + posterior.exact(0).variance).sqrt();
     let basis = once_more.basis_points();
@@ -58,9 +56,7 @@ fn first_row(gram: &dyn GramSource, posterior: &ExactPosterior, ridge: f64) -> R
 /// Moments at the query points, which join the observed ones in one domain.
 fn queried(section: &Value) -> Read<Value> {
     let ((d, mut coordinates), (width, queries)) = (matrix(section, "X")?, matrix(section, "Xq")?);
-    if d != width {
-        return Err("`X` and `Xq` have points of different dimensions".to_owned());
-    }
+    ensure(d == width, "`X` and `Xq` have points of different dimensions")?;
     let observed: Vec<usize> = (0..coordinates.len() / d).collect();
     coordinates.extend(queries);
     let gram = tabulated(KernelGram::new(kernel(section)?, Points::new(d, coordinates)));
@@ -87,11 +83,9 @@ pub fn truncation(file: &Value) -> Read<Value> {
 /// `L^T theta_j`, `V = L L^T`: distances there are those in the norm of V.
 fn whitened(case: &Value) -> Read<Vec<Vec<f64>>> {
     let (n, mut v) = square(case)?;
-    cholesky(&mut v, n).map_err(said)?;
+    cholesky(&mut v, n)?;
     let (width, theta) = matrix(case, "theta")?;
-    if width != n || theta.len() < 3 * n {
-        return Err("`theta` does not fit `V`, or has fewer than three rows".to_owned());
-    }
+    ensure(width == n && 3 * n <= theta.len(), "`theta` does not fit `V`, or has fewer than three rows")?;
     let image = |theta: &[f64]| (0..n).map(|i| (i..n).map(|r| v[r * n + i] * theta[r]).sum()).collect();
     Ok(theta.chunks_exact(n).map(image).collect())
 }

@@ -9,14 +9,15 @@ use privateer_gp::kernel::{Kernel, Lengthscales};
 use privateer_privacy::{Delta, Epsilon};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
+use std::error::Error;
 use std::sync::Arc;
 
 /// A result whose error is a line for the user.
-pub type Read<T> = Result<T, String>;
+pub type Read<T> = Result<T, Box<dyn Error>>;
 
-/// Returns an error as a line.
-pub fn said(error: impl std::fmt::Display) -> String {
-    error.to_string()
+/// Fails with this line unless a condition holds.
+pub fn ensure(holds: bool, problem: &str) -> Read<()> {
+    if holds { Ok(()) } else { Err(problem.into()) }
 }
 
 /// Returns the value at a key; null where the file has none.
@@ -26,7 +27,7 @@ pub fn at<'v>(value: &'v Value, key: &str) -> &'v Value {
 
 /// Reads a value of any type.
 pub fn get<T: DeserializeOwned>(value: &Value, key: &str) -> Read<T> {
-    T::deserialize(at(value, key)).map_err(|error| format!("`{key}`: {error}"))
+    Ok(T::deserialize(at(value, key)).map_err(|error| format!("`{key}`: {error}"))?)
 }
 
 /// Reads one number for each key.
@@ -43,20 +44,20 @@ pub fn matrix(value: &Value, key: &str) -> Read<(usize, Vec<f64>)> {
     let rows: Vec<Vec<f64>> = get(value, key)?;
     let width = rows.first().map_or(0, Vec::len);
     let is_matrix = width != 0 && rows.iter().all(|row| row.len() == width);
-    if is_matrix { Ok((width, rows.concat())) } else { Err(format!("`{key}` is not a matrix of numbers")) }
+    if is_matrix { Ok((width, rows.concat())) } else { Err(format!("`{key}` is not a matrix of numbers").into()) }
 }
 
 /// Reads a matrix of this shape.
 pub fn shaped(value: &Value, key: &str, (n, width): (usize, usize)) -> Read<Vec<f64>> {
     let (found, numbers) = matrix(value, key)?;
     let fits = found == width && numbers.len() == n * width;
-    if fits { Ok(numbers) } else { Err(format!("`{key}` is {} x {found}, not {n} x {width}", numbers.len() / found)) }
+    if fits { Ok(numbers) } else { Err(format!("`{key}` is {} x {found}, not {n} x {width}", numbers.len() / found).into()) }
 }
 
 /// Reads a list of `n` numbers.
 pub fn list(value: &Value, key: &str, n: usize) -> Read<Vec<f64>> {
     let numbers: Vec<f64> = get(value, key)?;
-    if numbers.len() == n { Ok(numbers) } else { Err(format!("`{key}` has {} numbers, not {n}", numbers.len())) }
+    if numbers.len() == n { Ok(numbers) } else { Err(format!("`{key}` has {} numbers, not {n}", numbers.len()).into()) }
 }
 
 /// Reads a matrix whose rows are points.
@@ -67,14 +68,14 @@ pub fn points(value: &Value, key: &str) -> Read<Points> {
 /// Reads points on a line, one number each.
 pub fn line(value: &Value, key: &str) -> Read<Points> {
     let coordinates: Vec<f64> = get(value, key)?;
-    if coordinates.is_empty() { Err(format!("`{key}` has no points")) } else { Ok(Points::new(1, coordinates)) }
+    if coordinates.is_empty() { Err(format!("`{key}` has no points").into()) } else { Ok(Points::new(1, coordinates)) }
 }
 
 /// Reads a whole number from 1 to `most`.
 fn whole(value: &Value, key: &str, most: u64) -> Read<u64> {
     let found: f64 = get(value, key)?;
     let is_whole = (1.0..=most as f64).contains(&found) && found.fract() == 0.0;
-    is_whole.then_some(found as u64).ok_or_else(|| format!("`{key}` is {found}, not a whole number from 1 to {most}"))
+    Ok(is_whole.then_some(found as u64).ok_or_else(|| format!("`{key}` is {found}, not a whole number from 1 to {most}"))?)
 }
 
 /// Reads a number of rounds.
@@ -91,13 +92,13 @@ pub fn size(value: &Value, key: &str) -> Read<usize> {
 pub fn indices(value: &Value, key: &str, n: usize) -> Read<Vec<usize>> {
     let index = |x: f64| (0.0 <= x && x < n as f64 && x.fract() == 0.0).then_some(x as usize);
     let found: Vec<f64> = get(value, key)?;
-    found.into_iter().map(|x| index(x).ok_or_else(|| format!("`{key}` has {x}, not an index below {n}"))).collect()
+    found.into_iter().map(|x| index(x).ok_or_else(|| format!("`{key}` has {x}, not an index below {n}").into())).collect()
 }
 
 /// Reads epsilon and delta.
 pub fn budget(value: &Value, keys: [&str; 2]) -> Read<(Epsilon, Delta)> {
     let [epsilon, delta] = all(value, keys)?;
-    Ok((Epsilon::try_from(epsilon).map_err(said)?, Delta::try_from(delta).map_err(said)?))
+    Ok((Epsilon::try_from(epsilon)?, Delta::try_from(delta)?))
 }
 
 /// Creates the squared exponential kernel of variance 1 and lengthscale `l`.
@@ -108,7 +109,7 @@ pub fn squared_exponential(value: &Value) -> Read<SquaredExponential> {
 /// Reads the lengthscale `l`.
 pub fn lengthscales(value: &Value) -> Read<Lengthscales> {
     let l: f64 = get(value, "l")?;
-    if 0.0 < l { Ok(Lengthscales::Isotropic(l)) } else { Err("`l` is not positive".to_owned()) }
+    if 0.0 < l { Ok(Lengthscales::Isotropic(l)) } else { Err("`l` is not positive".into()) }
 }
 
 /// Creates the kernel `{name: "se", l}` or `{name: "matern", l, nu}`.
@@ -117,7 +118,7 @@ pub fn kernel(value: &Value) -> Read<Arc<dyn Kernel>> {
     match kernel["name"].as_str() {
         Some("se") => Ok(Arc::new(squared_exponential(kernel)?)),
         Some("matern") => Ok(Arc::new(Matern::new(get(kernel, "nu")?, lengthscales(kernel)?, 1.0))),
-        _ => Err("the kernel is neither `se` nor `matern`".to_owned()),
+        _ => Err("the kernel is neither `se` nor `matern`".into()),
     }
 }
 

@@ -15,22 +15,14 @@ use std::sync::Arc;
 
 /// What is wrong.
 #[derive(Debug, Clone, Copy, PartialEq)]
-enum Fault {
-    /// All rounds draw from the start of the same stream.
+pub enum Fault {
+    /// All rounds draw from the start of the same stream: one draw serves all.
     Forgetful,
-    /// Noise is calibrated for one step.
+    /// Noise is calibrated for one step in a run of many: nothing is composed.
     Impatient,
 }
 
-pub fn forgetful(sweep: Sweep) -> Sweep {
-    broken(sweep, Fault::Forgetful)
-}
-
-pub fn impatient(sweep: Sweep) -> Sweep {
-    broken(sweep, Fault::Impatient)
-}
-
-fn broken(mut sweep: Sweep, fault: Fault) -> Sweep {
+pub fn broken(mut sweep: Sweep, fault: Fault) -> Sweep {
     for cell in &mut sweep.cells {
         match &mut cell.task {
             Task::Contextual(task) => task.policy_plan = Arc::new(policy(Arc::clone(&task.policy_plan), fault)),

@@ -16,12 +16,7 @@ const ENDS: (f64, f64) = (1.0, -1.0);
 
 /// The registry of faults.
 fn mutations() -> Vec<Case> {
-    let mut all = of_rewards();
-    all.extend(of_streams());
-    all.extend(of_gram());
-    all.extend(of_randomness());
-    all.extend(of_releases());
-    all
+    [of_rewards(), of_streams(), of_gram(), of_randomness(), of_releases()].into_iter().flatten().collect()
 }
 
 /// A reward mechanism that claims `share` of the epsilon that it is built with: noise of `share` times the size, where the noise

@@ -40,7 +40,7 @@ impl Factorisation for BrokenTree {
     }
 
     fn noise(&self, shape: Shape) -> Box<dyn PrefixNoise> {
-        Box::new(BrokenNoise { fault: self.fault, round: 0, levels: vec![None; 64], prefix: vec![0.0; shape.len()] })
+        Box::new(BrokenNoise { fault: self.fault, round: 0, levels: vec![Vec::new(); 64], prefix: vec![0.0; shape.len()] })
     }
 }
 
@@ -48,8 +48,8 @@ impl Factorisation for BrokenTree {
 struct BrokenNoise {
     fault: Fault,
     round: u64,
-    /// The draw of each level.
-    levels: Vec<Option<Vec<f64>>>,
+    /// The draw of each level, if there was one.
+    levels: Vec<Vec<f64>>,
     prefix: Vec<f64>,
 }
 
@@ -58,22 +58,19 @@ impl PrefixNoise for BrokenNoise {
         self.round += 1;
         // The node that is new in this round.
         let level = self.round.trailing_zeros() as usize;
-        let len = self.prefix.len();
-        let slot = if self.fault == Fault::OneDraw { 0 } else { level };
-        if self.levels[slot].is_none() || self.fault == Fault::RawNodes {
-            let mut fresh = vec![0.0; len];
+        let fault = self.fault;
+        let slot = |level: usize| if fault == Fault::OneDraw { 0 } else { level };
+        if self.levels[slot(level)].is_empty() || fault == Fault::RawNodes {
+            let mut fresh = vec![0.0; self.prefix.len()];
             draw(&mut fresh);
-            if self.fault == Fault::RawNodes && level != 0 {
+            if fault == Fault::RawNodes && level != 0 {
                 fresh.fill(0.0);
             }
-            self.levels[slot] = Some(fresh);
+            self.levels[slot(level)] = fresh;
         }
         self.prefix.fill(0.0);
         for bit in (0..64).filter(|bit| self.round >> bit & 1 == 1) {
-            let slot = if self.fault == Fault::OneDraw { 0 } else { bit };
-            if let Some(node) = &self.levels[slot] {
-                self.prefix.iter_mut().zip(node).for_each(|(sum, noise)| *sum += noise);
-            }
+            self.prefix.iter_mut().zip(&self.levels[slot(bit)]).for_each(|(sum, noise)| *sum += noise);
         }
         &self.prefix
     }

@@ -3,7 +3,7 @@
 use privateer::audit::{AUDITS, AuditEntry, Case, PRINTED, Settings, Verdict, audit};
 use privateer::engine::Preparation;
 use privateer::env::DataFolder;
-use privateer::registry::{CONTEXTUAL_POLICIES, CURATORS, GRADIENT_NOISES, LEARNERS, MECHANISMS, SUMS};
+use privateer::registry::{CONTEXTUAL_POLICIES, CURATORS, GRADIENT_NOISES, LEARNERS, MECHANISMS, SUMS, names};
 use privateer::spec::{INTERACTION_MECHANISMS, Sweep};
 use privateer_backend::Cpu;
 use privateer_privacy::quote::FACTORISATIONS;
@@ -33,16 +33,9 @@ fn cases<'a>(entries: impl IntoIterator<Item = &'a AuditEntry>) -> Vec<Case> {
 /// * `pairs` — who releases with which noise
 fn uncovered(audits: &[&AuditEntry], pairs: &[String]) -> Vec<String> {
     let named = |name: &str| audits.iter().any(|entry| entry.name == name);
-    let mut missing: Vec<String> = MECHANISMS
-        .iter()
-        .map(|entry| entry.name)
-        .chain(FACTORISATIONS)
-        .chain(["gram-prefix"])
-        .chain(RELEASES)
-        .map(str::to_owned)
-        .collect();
-    missing.extend(SUMS.iter().map(|entry| format!("sums-{}", entry.name)));
-    missing.extend(CURATORS.iter().map(|entry| entry.name.to_owned()));
+    let known = MECHANISMS.iter().map(|entry| entry.name).chain(CURATORS.iter().map(|entry| entry.name));
+    let known = known.chain(FACTORISATIONS).chain(["gram-prefix"]).chain(RELEASES).map(str::to_owned);
+    let mut missing: Vec<String> = known.chain(SUMS.iter().map(|entry| format!("sums-{}", entry.name))).collect();
     missing.retain(|name| !named(name));
     missing.extend(pairs.iter().filter(|pair| !audits.iter().any(|entry| entry.of.contains(&pair.as_str()))).cloned());
     missing
@@ -56,39 +49,33 @@ fn pair(text: &str) -> Option<String> {
     facts.ledger.reward.epsilon.map(|_| format!("{} with {}", sweep.cells[0].policy, facts.ledger.reward.mechanism))
 }
 
-fn gradients_with_noise() -> Vec<String> {
-    let of = |learner: &str, noise: &str| {
-        let p = if learner == "dp-pofw" { 1.0 } else { 1.5 };
-        let text = format!(
-            "rounds = 16\ntrials = 1\n[problem]\nkind = \"linear-regression\"\ndimension = 3\nset = {{ kind = \"lp-ball\", p = {p} }}\n\
-             [privacy]\nmechanism = \"{noise}\"\nepsilon = 1.0\n[[learner]]\nkind = \"{learner}\"\n"
-        );
-        pair(&text)
-    };
-    let pairs: Vec<String> =
-        LEARNERS.iter().flat_map(|learner| GRADIENT_NOISES.iter().filter_map(|noise| of(learner.name, noise.name))).collect();
-    for noise in GRADIENT_NOISES.iter().filter(|noise| noise.name != "none") {
-        assert!(pairs.iter().any(|pair| pair.ends_with(&format!(" {}", noise.name))), "no learner takes `{}`", noise.name);
+/// All pairs of who releases and its noise; each noise must be in one.
+fn pairs(who: Vec<&str>, noises: Vec<&str>, text: impl Fn(&str, &str) -> String) -> Vec<String> {
+    let of_one = |who: &&str| noises.iter().filter_map(|noise| pair(&text(who, noise))).collect::<Vec<String>>();
+    let pairs: Vec<String> = who.iter().flat_map(of_one).collect();
+    for noise in noises.iter().filter(|noise| !["auto", "none"].contains(noise)) {
+        assert!(pairs.iter().any(|pair| pair.ends_with(&format!(" {noise}"))), "nobody takes `{noise}`");
     }
     pairs
 }
 
+fn gradients_with_noise() -> Vec<String> {
+    pairs(names(LEARNERS), names(GRADIENT_NOISES), |learner, noise| {
+        let p = if learner == "dp-pofw" { 1.0 } else { 1.5 };
+        format!(
+            "rounds = 16\ntrials = 1\n[problem]\nkind = \"linear-regression\"\ndimension = 3\nset = {{ kind = \"lp-ball\", p = {p} }}\n\
+             [privacy]\nmechanism = \"{noise}\"\nepsilon = 1.0\n[[learner]]\nkind = \"{learner}\"\n"
+        )
+    })
+}
+
 fn interactions_with_noise() -> Vec<String> {
-    let of = |policy: &str, noise: &str| {
-        let text = format!(
+    pairs(names(CONTEXTUAL_POLICIES), INTERACTION_MECHANISMS.to_vec(), |policy, noise| {
+        format!(
             "rounds = 16\ntrials = 1\n[environment]\nkind = \"generalized-linear\"\ndimension = 3\narms = 2\nparameters = \"gaussian\"\n\
              noise = {{ kind = \"uniform\", bound = 1.0 }}\n[privacy]\nmechanism = \"{noise}\"\nepsilon = 1.0\n[[policy]]\nkind = \"{policy}\"\n"
-        );
-        pair(&text)
-    };
-    let pairs: Vec<String> = CONTEXTUAL_POLICIES
-        .iter()
-        .flat_map(|policy| INTERACTION_MECHANISMS.into_iter().filter_map(|noise| of(policy.name, noise)))
-        .collect();
-    for noise in INTERACTION_MECHANISMS.into_iter().filter(|noise| !["auto", "none"].contains(noise)) {
-        assert!(pairs.iter().any(|pair| pair.ends_with(&format!(" {noise}"))), "no policy takes `{noise}`");
-    }
-    pairs
+        )
+    })
 }
 
 #[test]
@@ -99,8 +86,7 @@ fn everything_that_releases_has_an_audit() {
     assert_eq!(uncovered(&all, &pairs), Vec::<String>::new());
     // The planted fault: each of these audits left out is missed.
     for (at, entry) in all.iter().enumerate().filter(|(_, entry)| entry.erratum.is_none()) {
-        let without: Vec<&AuditEntry> =
-            all.iter().enumerate().filter(|(other, _)| *other != at).map(|(_, entry)| *entry).collect();
+        let without = [&all[..at], &all[at + 1..]].concat();
         assert!(!uncovered(&without, &pairs).is_empty(), "`{}` audits nothing that is registered", entry.name);
     }
     for entry in AUDITS {

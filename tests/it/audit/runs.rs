@@ -1,6 +1,6 @@
 //! Whole runs of the real engine under attack.
 
-use super::engine::{forgetful, impatient};
+use super::engine::{Fault, broken};
 use crate::program::{code, run, stdout};
 use crate::support::sweep;
 use privateer::audit::{Finding, RunsAudit, Settings, Verdict, of_runs};
@@ -28,15 +28,23 @@ fn audited(text: &str) -> Vec<Finding> {
     of(&sweep(text), 2000).findings
 }
 
+/// Fails unless a run survives both looks, and the white box reaches more than this share of the claim.
+fn survives<'a>(what: &str, findings: &'a [Finding], least: f64) -> [&'a Finding; 2] {
+    let [white, black] = findings else { panic!("two looks: {findings:?}\n{what}") };
+    println!("{:<30} white {:.3} black {:.3}", white.name, white.reached().unwrap_or(0.0), black.reached().unwrap_or(0.0));
+    assert_eq!((white.verdict, black.verdict), (Verdict::Consistent, Verdict::Consistent), "{findings:?}\n{what}");
+    assert!(white.reached().is_some_and(|reached| least < reached), "the canary is not seen: {white:?}\n{what}");
+    [white, black]
+}
+
 #[test]
 fn policies_survive() {
     for mechanism in ["laplace", "hybrid"] {
-        let findings = audited(&spec(&format!("mechanism = \"{mechanism}\"\nepsilon = 2"), BOUNDED));
-        let [white, black] = &findings[..] else { panic!("two looks: {findings:?}") };
-        assert_eq!((white.verdict, black.verdict), (Verdict::Consistent, Verdict::Consistent), "{findings:?}");
-        assert!(white.reached().is_some_and(|reached| 0.6 < reached), "the canary is seen: {white:?}");
+        let text = spec(&format!("mechanism = \"{mechanism}\"\nepsilon = 2"), BOUNDED);
+        let findings = audited(&text);
+        let [white, black] = survives(&text, &findings, 0.6);
         assert!(black.at_least <= white.at_least + 0.2, "{findings:?}");
-        assert_eq!(findings, audited(&spec(&format!("mechanism = \"{mechanism}\"\nepsilon = 2"), BOUNDED)));
+        assert_eq!(findings, audited(&text));
     }
 }
 
@@ -101,11 +109,7 @@ fn text_of(kind: &str, privacy: &str) -> String {
 #[test]
 fn every_kind_of_run_survives_and_is_seen() {
     for (kind, least) in kinds() {
-        let findings = audited(&text_of(&kind, "epsilon = 4.0\ndelta = 1e-2"));
-        let [white, black] = &findings[..] else { panic!("two looks: {findings:?}\n{kind}") };
-        println!("{:<30} white {:.3} black {:.3}", white.name, white.reached().unwrap_or(0.0), black.reached().unwrap_or(0.0));
-        assert_eq!((white.verdict, black.verdict), (Verdict::Consistent, Verdict::Consistent), "{findings:?}\n{kind}");
-        assert!(white.reached().is_some_and(|reached| least < reached), "the canary is not seen: {white:?}\n{kind}");
+        survives(&kind, &audited(&text_of(&kind, "epsilon = 4.0\ndelta = 1e-2")), least);
         if 0.4 <= least {
             let louder = audited(&text_of(&kind, "epsilon = 12.0\ndelta = 1e-2"));
             assert!(4.0 < louder[0].at_least, "{louder:?}\n{kind}");
@@ -116,20 +120,17 @@ fn every_kind_of_run_survives_and_is_seen() {
 /// Runs that are broken between the policy and the engine, claims untouched.
 #[test]
 fn broken_runs_are_refuted() {
-    let (users, samples) = ("epsilon = 4.0\ndelta = 1e-2", 2000);
-    let of_kind = |name: &str| kinds().into_iter().map(|(kind, _)| kind).find(|kind| kind.contains(name)).expect("a kind");
-    // Each round's noise is drawn anew from the start of its stream: one draw serves all rounds.
-    for name in ["\"dp-linucb\"", "\"dp-tofw\"", "\"noisy-sfw\""] {
-        let broken = forgetful(sweep(&text_of(&of_kind(name), users)));
-        let found = of(&broken, samples).findings;
-        println!("{name} forgetful: {:.3}", found[0].at_least);
-        assert_eq!(found[0].verdict, Verdict::Refuted, "{name}: {found:?}");
-    }
-    // Noise for one step in a run of many: nothing is composed.
-    for name in ["\"dp-hdb\"", "\"dp-pofw\""] {
-        let text = text_of(&of_kind(name), users).replace("rounds = 16", "rounds = 32");
-        let found = of(&impatient(sweep(&text)), 3 * samples).findings;
-        println!("{name} impatient: {:.3}", found[0].at_least);
+    for (name, fault, rounds, samples) in [
+        ("\"dp-linucb\"", Fault::Forgetful, 16, 2000),
+        ("\"dp-tofw\"", Fault::Forgetful, 16, 2000),
+        ("\"noisy-sfw\"", Fault::Forgetful, 16, 2000),
+        ("\"dp-hdb\"", Fault::Impatient, 32, 6000),
+        ("\"dp-pofw\"", Fault::Impatient, 32, 6000),
+    ] {
+        let (kind, _) = kinds().into_iter().find(|(kind, _)| kind.contains(name)).expect("a kind");
+        let text = text_of(&kind, "epsilon = 4.0\ndelta = 1e-2").replace("rounds = 16", &format!("rounds = {rounds}"));
+        let found = of(&broken(sweep(&text), fault), samples).findings;
+        println!("{name} {fault:?}: {:.3}", found[0].at_least);
         assert_eq!(found[0].verdict, Verdict::Refuted, "{name}: {found:?}");
     }
 }
@@ -157,10 +158,7 @@ fn nothing_is_passed_over_in_silence() {
         );
         of(&sweep(&text), 1000)
     };
-    let inputs = curated("radius = 0.5");
-    let [white, black] = &inputs.findings[..] else { panic!("two looks: {inputs:?}") };
-    assert_eq!((white.verdict, black.verdict), (Verdict::Consistent, Verdict::Consistent), "{inputs:?}");
-    assert!(white.reached().is_some_and(|reached| 0.3 < reached), "{white:?}");
+    survives("released inputs", &curated("radius = 0.5").findings, 0.3);
     let printed = curated("calibration = \"as-printed\"");
     assert!(printed.findings.is_empty() && printed.passed_over[0].reason.contains("no guarantee"), "{printed:?}");
     let replay = "rounds = 60\ntrials = 2\n[environment]\nkind = \"logged-replay\"\nfile = \"log.csv\"\nsynthetic = true\narm = \"item\"\n\

@@ -1,9 +1,9 @@
 //! Contextual policies and environments: the same bytes whatever runs them, states that can be saved, ledgers that hold, better than
 //! chance without noise.
 
+use super::cuts;
 use crate::support::{prepared, ran, run_all, sweep};
-use privateer::engine::Quantity;
-use privateer::engine::{Options, Share};
+use privateer::engine::{Options, Quantity};
 use privateer::env::DataFolder;
 use privateer::policy::contextual::Scratch;
 use privateer::registry::{CONTEXTUAL_ENVIRONMENTS, CONTEXTUAL_POLICIES, names};
@@ -53,17 +53,8 @@ fn every_policy_meets_every_environment_with_the_same_bytes() {
     for environment in environments() {
         for calibration in ["as-printed", "corrected", "tight"] {
             let text = spec(&environment, &format!("epsilon = 2.0\ncalibration = \"{calibration}\""), &policies());
-            let sweep = sweep(&text);
-            let run = |options: Options| run_all(&sweep, &DataFolder::default(), &Cpu::default(), options).expect("a run");
-            let whole = run(Options::default());
-            for batch in [1, 2, 7] {
-                assert_eq!(whole.bits(), run(Options { batch: Some(batch), verify: false, share: Share::All }).bits(), "{text}");
-            }
-            let mut shards = run(Options { batch: None, verify: false, share: Share::Shard("1/2".parse().expect("a shard")) });
-            shards
-                .rows
-                .extend(run(Options { batch: None, verify: false, share: Share::Shard("2/2".parse().expect("a shard")) }).rows);
-            assert_eq!(whole.bits(), shards.bits(), "{text}");
+            let cuts = [1, 2, 7].map(|batch| (2, Some(batch)));
+            let whole = cuts::whole(&text, &sweep(&text), &DataFolder::default(), &cuts);
             for rows in whole.rows.values() {
                 assert!(rows[Quantity::Regret].iter().all(|regret| regret.is_finite() && 0.0 <= *regret), "{text}");
                 assert!(rows[Quantity::BestShare].iter().all(|share| (0.0..=1.0).contains(share)));

@@ -1,10 +1,10 @@
 //! Contexts from tables: what becomes of rows, and what a log says of a policy.
 
+use super::contextual::policies;
+use super::cuts;
 use crate::support::{prepared, run_all, sweep};
-use privateer::engine::Quantity;
-use privateer::engine::{Options, Share};
+use privateer::engine::{Options, Quantity};
 use privateer::env::DataFolder;
-use privateer::registry::{CONTEXTUAL_POLICIES, names};
 use privateer_backend::Cpu;
 use privateer_numerics::rng::{Purpose, Streams};
 use std::fmt::Write as _;
@@ -159,12 +159,6 @@ fn wrong_propensities_show() {
 #[test]
 fn replays_have_the_same_bytes() {
     let (_folder, data) = folder("log.csv", &log());
-    let policies: String = names(CONTEXTUAL_POLICIES).iter().map(|name| format!("[[policy]]\nkind = \"{name}\"\n")).collect();
-    let sweep = sweep(&replay(&policies).replace("block = 4", "block = 2").replace("rounds = 4000", "rounds = 400"));
-    let run = |options: Options| run_all(&sweep, &data, &Cpu::default(), options).expect("a run");
-    let whole = run(Options::default());
-    assert_eq!(whole.bits(), run(Options { batch: Some(3), verify: false, share: Share::All }).bits());
-    let mut shards = run(Options { batch: None, verify: false, share: Share::Shard("1/2".parse().expect("a shard")) });
-    shards.rows.extend(run(Options { batch: None, verify: false, share: Share::Shard("2/2".parse().expect("a shard")) }).rows);
-    assert_eq!(whole.bits(), shards.bits());
+    let sweep = sweep(&replay(&policies()).replace("block = 4", "block = 2").replace("rounds = 4000", "rounds = 400"));
+    cuts::whole("replays", &sweep, &data, &[(2, Some(3))]);
 }

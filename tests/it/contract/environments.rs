@@ -3,7 +3,7 @@
 use crate::support::{opened, prepared, stream};
 use privateer::env::DataFolder;
 use privateer::registry::{ENVIRONMENTS, NOISES, names};
-use privateer_numerics::rng::{Purpose, Stream};
+use privateer_numerics::rng::Purpose;
 use std::fmt::Write;
 use tempfile::TempDir;
 
@@ -15,9 +15,8 @@ pub fn tables() -> (TempDir, DataFolder) {
         let mut text = "a,b,c,d\n".to_owned();
         for _ in 0..rows {
             let level = random.normal();
-            let arm = |mean: f64, random: &mut Stream| mean + level + 0.5 * random.normal();
-            let row = [arm(1.0, &mut random), arm(3.0, &mut random), arm(2.0, &mut random), arm(0.5, &mut random)];
-            writeln!(text, "{},{},{},{}", row[0], row[1], row[2], row[3]).expect("text");
+            let [a, b, c, d] = [1.0, 3.0, 2.0, 0.5].map(|mean| mean + level + 0.5 * random.normal());
+            writeln!(text, "{a},{b},{c},{d}").expect("text");
         }
         std::fs::write(folder.path().join(name), text).expect("written");
     }
@@ -72,42 +71,58 @@ pub fn settings(name: &str) -> Vec<String> {
     }
 }
 
+/// A noise with the key that it requires.
+pub fn noise(name: &str) -> String {
+    let required = match name {
+        "uniform" => ", bound = 0.5",
+        "gaussian" => ", sd = 0.5",
+        "student-t" => ", dof = 3.0",
+        "pareto" => ", shape = 5.0",
+        "sub-weibull" => ", tail_parameter = 1.0",
+        "bernoulli" | "none" => "",
+        other => panic!("no keys for the noise `{other}`: add them here"),
+    };
+    format!("{{ kind = \"{name}\"{required} }}")
+}
+
 pub fn spec(name: &str, setting: &str) -> String {
     format!("seed = 5\nrounds = 100\n[environment]\nkind = \"{name}\"\n{setting}\n[[policy]]\nkind = \"uniform\"\n")
+}
+
+/// A spec for every setting of every environment, with the environment's name.
+fn specs() -> impl Iterator<Item = (&'static str, String)> {
+    let of = |name: &'static str| settings(name).into_iter().map(move |setting| (name, spec(name, &setting)));
+    names(ENVIRONMENTS).into_iter().flat_map(of)
 }
 
 #[test]
 fn optimum_regret_and_draws() {
     let (_kept, data) = tables();
-    for name in names(ENVIRONMENTS) {
-        for setting in settings(name) {
-            let text = spec(name, &setting);
-            let means = |trial: u64| {
-                prepared(&text, &data, |sweep, preparation| {
-                    let environment = preparation.cell(&sweep.cells[0]).expect("a cell").environment;
-                    let n = environment.gram.n_points();
-                    assert!(environment.points.as_ref().is_none_or(|points| points.n_points() == n));
-                    let instance = environment.draw(trial).expect("a function");
-                    let means: Vec<f64> = (0..n).map(|point| instance.mean(point)).collect();
-                    let best = instance.best();
-                    assert_eq!(instance.regret(best), 0.0, "{name}");
-                    for point in 0..n {
-                        assert!(means[point] <= means[best] + 1e-10 * (1.0 + means[best].abs()), "{name}: point {point}");
-                        let regret = instance.regret(point);
-                        assert!(0.0 <= regret && regret.is_finite(), "{name}: {regret}");
-                        // In its unit, regret is the gap to the best mean.
-                        let unit = if name == "arms-table" { means[best] } else { 1.0 };
-                        assert!((regret * unit - (means[best] - means[point])).abs() <= 1e-9 * (1.0 + means[best].abs()));
-                        assert!(means[point].abs() <= instance.facts().bound * (1.0 + 1e-12), "{name}: B");
-                    }
-                    assert_eq!(instance.facts().rounds, 100);
-                    means.into_iter().map(f64::to_bits).collect::<Vec<u64>>()
-                })
-            };
-            assert_eq!(means(3), means(3), "{name}: a trial has one function");
-            let random = matches!(name, "rkhs" | "gp-sample");
-            assert_eq!(means(3) != means(4), random, "{name}: trials differ where functions are drawn");
-        }
+    for (name, text) in specs() {
+        let means = |trial: u64| {
+            let cell = prepared(&text, &data, |sweep, preparation| preparation.cell(&sweep.cells[0])).expect("a cell");
+            let environment = cell.environment;
+            let n = environment.gram.n_points();
+            assert!(environment.points.as_ref().is_none_or(|points| points.n_points() == n));
+            let instance = environment.draw(trial).expect("a function");
+            let means: Vec<f64> = (0..n).map(|point| instance.mean(point)).collect();
+            let best = instance.best();
+            assert_eq!(instance.regret(best), 0.0, "{name}");
+            for point in 0..n {
+                assert!(means[point] <= means[best] + 1e-10 * (1.0 + means[best].abs()), "{name}: point {point}");
+                let regret = instance.regret(point);
+                assert!(0.0 <= regret && regret.is_finite(), "{name}: {regret}");
+                // In its unit, regret is the gap to the best mean.
+                let unit = if name == "arms-table" { means[best] } else { 1.0 };
+                assert!((regret * unit - (means[best] - means[point])).abs() <= 1e-9 * (1.0 + means[best].abs()));
+                assert!(means[point].abs() <= instance.facts().bound * (1.0 + 1e-12), "{name}: B");
+            }
+            assert_eq!(instance.facts().rounds, 100);
+            means.into_iter().map(f64::to_bits).collect::<Vec<u64>>()
+        };
+        assert_eq!(means(3), means(3), "{name}: a trial has one function");
+        let random = matches!(name, "rkhs" | "gp-sample");
+        assert_eq!(means(3) != means(4), random, "{name}: trials differ where functions are drawn");
     }
 }
 
@@ -116,26 +131,22 @@ fn optimum_regret_and_draws() {
 fn rewards_scatter_around_the_mean() {
     let (_kept, data) = tables();
     let n = 20_000;
-    for name in names(ENVIRONMENTS) {
-        for setting in settings(name) {
-            prepared(&spec(name, &setting), &data, |sweep, preparation| {
-                let cell = preparation.cell(&sweep.cells[0]).expect("a cell");
-                let instance = cell.environment.draw(1).expect("a function");
-                let facts = instance.facts().clone();
-                for point in [0, instance.best(), cell.environment.gram.n_points() - 1] {
-                    let mut random = cell.streams.of(1, Purpose::Noise);
-                    let rewards: Vec<f64> = (0..n).map(|_| opened(instance.observe(point, &mut random))).collect();
-                    let mean = rewards.iter().sum::<f64>() / f64::from(n);
-                    let variance = facts.noise_variance.expect("finite here");
-                    let error = libm::sqrt(variance / f64::from(n));
-                    assert!((mean - instance.mean(point)).abs() <= 5.0 * error + 1e-9, "{name} point {point}: {mean}");
-                    for reward in rewards {
-                        let noise = (reward - instance.mean(point)).abs();
-                        assert!(facts.noise_bound.is_none_or(|bound| noise <= bound * (1.0 + 1e-12)), "{name}: R");
-                        assert!(facts.range.is_none_or(|(lo, hi)| (lo..=hi).contains(&reward)), "{name}: range");
-                    }
-                }
-            });
+    for (name, text) in specs() {
+        let cell = prepared(&text, &data, |sweep, preparation| preparation.cell(&sweep.cells[0])).expect("a cell");
+        let instance = cell.environment.draw(1).expect("a function");
+        let facts = instance.facts().clone();
+        for point in [0, instance.best(), cell.environment.gram.n_points() - 1] {
+            let mut random = cell.streams.of(1, Purpose::Noise);
+            let rewards: Vec<f64> = (0..n).map(|_| opened(instance.observe(point, &mut random))).collect();
+            let mean = rewards.iter().sum::<f64>() / f64::from(n);
+            let variance = facts.noise_variance.expect("finite here");
+            let error = libm::sqrt(variance / f64::from(n));
+            assert!((mean - instance.mean(point)).abs() <= 5.0 * error + 1e-9, "{name} point {point}: {mean}");
+            for reward in rewards {
+                let noise = (reward - instance.mean(point)).abs();
+                assert!(facts.noise_bound.is_none_or(|bound| noise <= bound * (1.0 + 1e-12)), "{name}: R");
+                assert!(facts.range.is_none_or(|(lo, hi)| (lo..=hi).contains(&reward)), "{name}: range");
+            }
         }
     }
 }
@@ -144,43 +155,29 @@ fn rewards_scatter_around_the_mean() {
 #[test]
 fn noise_does_not_depend_on_what_was_played() {
     let (_kept, data) = tables();
-    for name in names(ENVIRONMENTS) {
-        for setting in settings(name) {
-            prepared(&spec(name, &setting), &data, |sweep, preparation| {
-                let cell = preparation.cell(&sweep.cells[0]).expect("a cell");
-                let instance = cell.environment.draw(0).expect("a function");
-                let n = cell.environment.gram.n_points();
-                let after = |plays: &dyn Fn(usize) -> usize| {
-                    let mut random = cell.streams.of(0, Purpose::Noise);
-                    for round in 0..50 {
-                        instance.observe(plays(round), &mut random);
-                    }
-                    opened(instance.observe(1, &mut random)).to_bits()
-                };
-                assert_eq!(after(&|_| 0), after(&|round| (7 * round + 3) % n), "{name}");
-            });
-        }
+    for (name, text) in specs() {
+        let cell = prepared(&text, &data, |sweep, preparation| preparation.cell(&sweep.cells[0])).expect("a cell");
+        let instance = cell.environment.draw(0).expect("a function");
+        let n = cell.environment.gram.n_points();
+        let after = |plays: &dyn Fn(usize) -> usize| {
+            let mut random = cell.streams.of(0, Purpose::Noise);
+            for round in 0..50 {
+                instance.observe(plays(round), &mut random);
+            }
+            opened(instance.observe(1, &mut random)).to_bits()
+        };
+        assert_eq!(after(&|_| 0), after(&|round| (7 * round + 3) % n), "{name}");
     }
 }
 
 /// Every noise can be named by an environment over a domain.
 #[test]
 fn every_noise_serves() {
-    for name in NOISES.iter().map(|entry| entry.name) {
-        let keys = match name {
-            "uniform" => ", bound = 0.5",
-            "gaussian" => ", sd = 0.5",
-            "student-t" => ", dof = 5.0",
-            "pareto" => ", shape = 5.0",
-            "sub-weibull" => ", tail_parameter = 2.0",
-            "bernoulli" | "none" => "",
-            other => panic!("no keys for the noise `{other}`: add them here"),
-        };
-        let setting = format!("{FUNCTION}\noutput = \"unit\"\nnoise = {{ kind = \"{name}\"{keys} }}");
-        prepared(&spec("rkhs", &setting), &DataFolder::default(), |sweep, preparation| {
-            let trial = preparation.cell(&sweep.cells[0]).and_then(|cell| cell.trial(0)).expect("a trial");
-            let (best, mut random) = (trial.instance.best(), stream("noise"));
-            assert!((0..100).all(|_| opened(trial.instance.observe(best, &mut random)).is_finite()), "{name}");
-        });
+    for name in names(NOISES) {
+        let text = spec("rkhs", &format!("{FUNCTION}\noutput = \"unit\"\nnoise = {}", noise(name)));
+        let cell = prepared(&text, &DataFolder::default(), |sweep, preparation| preparation.cell(&sweep.cells[0]));
+        let trial = cell.and_then(|cell| cell.trial(0)).expect("a trial");
+        let (best, mut random) = (trial.instance.best(), stream("noise"));
+        assert!((0..100).all(|_| opened(trial.instance.observe(best, &mut random)).is_finite()), "{name}");
     }
 }

@@ -2,7 +2,7 @@
 
 use super::kernels::settings;
 use crate::support::prepared;
-use privateer::env::DataFolder;
+use privateer::env::{DataFolder, Environment};
 use privateer::policy::{KnownInputs, Problem, SharedInputs};
 use privateer::registry::{FEATURES, KERNELS, names};
 use privateer_config::error::Sources;
@@ -19,29 +19,30 @@ fn problem(kernel: &str, setting: &str, points: usize) -> Option<Problem> {
         "rounds = 10\n[environment]\nkind = \"rkhs\"\nnoise = \"none\"\nkernel = {{ kind = \"{kernel}\", {setting} }}\n\
          domain = {{ kind = \"random\", dimension = 2, points = {points} }}\n[[policy]]\nkind = \"uniform\"\n"
     );
-    Some(prepared(&text, &DataFolder::default(), |sweep, preparation| {
-        let environment = preparation.cell(&sweep.cells[0]).expect("a cell").environment;
-        Problem {
-            inputs: KnownInputs::Shared(SharedInputs {
-                gram: environment.gram.clone(),
-                points: environment.points.clone(),
-                kernel: environment.kernel.clone(),
-            }),
-            table_points: usize::MAX,
-            rounds: 10,
-            streams: Streams::new(3, "features"),
-            memory_bytes: 1e9,
-            tables: Default::default(),
-        }
-    }))
+    let cell = prepared(&text, &DataFolder::default(), |sweep, preparation| preparation.cell(&sweep.cells[0])).expect("a cell");
+    let Environment { gram, points, kernel, .. } = &*cell.environment;
+    Some(Problem {
+        inputs: KnownInputs::Shared(SharedInputs { gram: gram.clone(), points: points.clone(), kernel: kernel.clone() }),
+        table_points: usize::MAX,
+        rounds: 10,
+        streams: Streams::new(3, "features"),
+        memory_bytes: 1e9,
+        tables: Default::default(),
+    })
+}
+
+/// Builds a plan from no keys.
+fn plan<T>(build: impl FnOnce(&Args<'_>) -> T) -> T {
+    let (table, sink) = (Table::default(), Sink::new(Sources::default()));
+    let plan = build(&Args::new(&table, "features", &sink));
+    sink.into_result().expect("no key is required");
+    plan
 }
 
 #[test]
 fn length_and_stated_error() {
     for entry in FEATURES {
-        let (table, sink) = (Table::default(), Sink::new(Sources::default()));
-        let plan = (entry.build)(&Args::new(&table, "features", &sink));
-        sink.into_result().expect("no key is required");
+        let plan = plan(entry.build);
         let mut built = 0;
         for kernel in names(KERNELS) {
             for setting in settings(kernel) {
@@ -54,6 +55,7 @@ fn length_and_stated_error() {
                         continue;
                     }
                 };
+                let gram = &problem.shared().expect("shared").gram;
                 built += 1;
                 let said = format!("{} of {kernel}, {setting}", entry.name);
                 assert_eq!((features.n_points, features.residual.len()), (22, 22), "{said}");
@@ -61,18 +63,13 @@ fn length_and_stated_error() {
                 let mut worst = 0.0_f64;
                 for a in 0..22 {
                     let length = dot(features.row(a), features.row(a));
-                    assert!(
-                        length <= problem.shared().expect("shared").gram.diagonal(a) * (1.0 + 1e-9),
-                        "{said}: |phi|² = {length}"
-                    );
+                    assert!(length <= gram.diagonal(a) * (1.0 + 1e-9), "{said}: |phi|² = {length}");
                     assert!(0.0 <= features.residual[a], "{said}");
                     for b in 0..22 {
-                        worst = worst.max(
-                            (dot(features.row(a), features.row(b)) - problem.shared().expect("shared").gram.entry(a, b)).abs(),
-                        );
+                        worst = worst.max((dot(features.row(a), features.row(b)) - gram.entry(a, b)).abs());
                     }
                 }
-                let scale = (0..22).map(|a| problem.shared().expect("shared").gram.diagonal(a)).fold(0.0, f64::max);
+                let scale = (0..22).map(|a| gram.diagonal(a)).fold(0.0, f64::max);
                 let rounding = 1e-12 * scale;
                 assert!(worst <= features.kernel_error + rounding, "{said}: {worst} beyond {}", features.kernel_error);
                 if entry.name == "exact" {
@@ -96,9 +93,7 @@ fn length_and_stated_error() {
 #[test]
 fn features_of_a_sample() {
     for entry in FEATURES {
-        let (table, sink) = (Table::default(), Sink::new(Sources::default()));
-        let plan = (entry.build)(&Args::new(&table, "features", &sink));
-        sink.into_result().expect("no key is required");
+        let plan = plan(entry.build);
         let all = problem("squared-exponential", "lengthscale = 0.2", 400).expect("a problem");
         let some = Problem { table_points: 100, ..all.clone() };
         let (whole, sampled) = (plan.build(&all).expect("features"), plan.build(&some).expect("features"));

@@ -45,22 +45,21 @@ pub fn spec(name: &str, setting: &str) -> String {
 }
 
 fn gram(name: &str, setting: &str) -> Arc<dyn GramSource> {
-    prepared(&spec(name, setting), &DataFolder::default(), |sweep, preparation| {
-        let cell = preparation.cell(&sweep.cells[0]).expect("a cell");
-        // The kernel itself, where there is one, and not only the table made of one triangle of it.
-        if let (Some(kernel), Some(points)) = (cell.environment.kernel.as_ref(), cell.environment.points.as_ref()) {
-            for a in 0..points.n_points() {
-                for b in 0..=a {
-                    let (x, y) = (points.point(a), points.point(b));
-                    assert_eq!(kernel.value(x, y).to_bits(), kernel.value(y, x).to_bits(), "{name} {setting}");
-                    assert_eq!(kernel.value(x, y).to_bits(), cell.environment.gram.entry(a, b).to_bits());
-                }
-                let stated = kernel.variance().unwrap_or(kernel.value(points.point(a), points.point(a)));
-                assert_eq!(stated.to_bits(), kernel.value(points.point(a), points.point(a)).to_bits(), "{name} {setting}");
+    let text = spec(name, setting);
+    let cell = prepared(&text, &DataFolder::default(), |sweep, preparation| preparation.cell(&sweep.cells[0])).expect("a cell");
+    // The kernel itself, where there is one, and not only the table made of one triangle of it.
+    if let (Some(kernel), Some(points)) = (cell.environment.kernel.as_ref(), cell.environment.points.as_ref()) {
+        for a in 0..points.n_points() {
+            for b in 0..=a {
+                let (x, y) = (points.point(a), points.point(b));
+                assert_eq!(kernel.value(x, y).to_bits(), kernel.value(y, x).to_bits(), "{name} {setting}");
+                assert_eq!(kernel.value(x, y).to_bits(), cell.environment.gram.entry(a, b).to_bits());
             }
+            let own = kernel.value(points.point(a), points.point(a));
+            assert_eq!(kernel.variance().unwrap_or(own).to_bits(), own.to_bits(), "{name} {setting}");
         }
-        Arc::clone(&cell.environment.gram)
-    })
+    }
+    Arc::clone(&cell.environment.gram)
 }
 
 #[test]

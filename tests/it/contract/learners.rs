@@ -1,7 +1,8 @@
 //! Problems, sets, losses and learners of online convex optimization.
 
-use crate::support::{ran, run_all, stream, sweep};
-use privateer::engine::{Options, Preparation, Quantity, Shard, Share};
+use super::cuts;
+use crate::support::{prepared, ran, run_all, stream, sweep};
+use privateer::engine::{Options, Quantity};
 use privateer::env::DataFolder;
 use privateer::oco::learner::{GradientRequest, LearnerStreams, PreparedLearner, Setting};
 use privateer::oco::problem::ProblemContext;
@@ -25,10 +26,6 @@ pub fn sets(learner: &str) -> Vec<&'static str> {
     }
 }
 
-fn losses() -> [&'static str; 3] {
-    ["squared", "logistic", "smoothed-absolute"]
-}
-
 pub fn spec(problem: &str, set: &str, loss: &str, privacy: &str, learner: &str) -> String {
     format!(
         "rounds = 40\ntrials = 4\nblock = 4\nrecord = {{ rounds = \"all\" }}\n[problem]\nkind = \"{problem}\"\ndimension = 3\n\
@@ -50,7 +47,7 @@ fn check_first_cell(sweep: &Sweep, rate: f64, check: impl FnOnce(&Setting, &Prep
 fn every_set_and_loss_has_its_setting_here() {
     let used: String = LEARNERS.iter().flat_map(|entry| sets(entry.name)).collect();
     assert!(names(SETS).iter().all(|name| used.contains(name)), "{used}");
-    assert_eq!(names(LOSSES), losses());
+    assert_eq!(names(LOSSES), ["squared", "logistic", "smoothed-absolute"]);
     assert_eq!(names(PROBLEMS), ["linear-regression", "logistic-regression"]);
 }
 
@@ -67,7 +64,7 @@ fn answers_never_leave_the_set() {
     ];
     for entry in LEARNERS {
         for set in sets(entry.name) {
-            for loss in losses() {
+            for loss in names(LOSSES) {
                 let sweep = sweep(&spec("linear-regression", set, loss, "epsilon = 1.0", &format!("kind = \"{}\"", entry.name)));
                 check_first_cell(&sweep, 1.0, |setting, prepared, _| {
                     // The second trial sees good samples alone.
@@ -116,19 +113,11 @@ fn hidden_steps_are_at_most_two_over_the_smoothness() {
 fn ledgers_tell_the_truth() {
     for entry in LEARNERS {
         for set in sets(entry.name) {
-            for (epsilon, calibration) in [
-                (0.1, "tight"),
-                (1.0, "tight"),
-                (8.0, "tight"),
-                (0.1, "corrected"),
-                (1.0, "corrected"),
-                (8.0, "corrected"),
-                (1.0, "as-printed"),
-            ] {
+            let sound = ["tight", "corrected"].into_iter().flat_map(|known| [0.1, 1.0, 8.0].map(|epsilon| (epsilon, known)));
+            for (epsilon, calibration) in sound.chain([(1.0, "as-printed")]) {
                 let privacy = format!("epsilon = {epsilon:?}\ncalibration = \"{calibration}\"");
-                let sweep = sweep(&spec("linear-regression", set, "squared", &privacy, &format!("kind = \"{}\"", entry.name)));
-                let (data, backend) = (DataFolder::default(), Cpu::default());
-                let facts = Preparation::new(&sweep, &data, &backend).facts(&sweep.cells[0]);
+                let text = spec("linear-regression", set, "squared", &privacy, &format!("kind = \"{}\"", entry.name));
+                let facts = prepared(&text, &DataFolder::default(), |sweep, preparation| preparation.facts(&sweep.cells[0]));
                 if ["phased-sgd", "snowball-sgd", "noisy-giga"].contains(&entry.name) && calibration != "tight" {
                     assert!(facts.is_err_and(|error| error.to_string().contains("calibration")), "{}", entry.name);
                     continue;
@@ -161,9 +150,9 @@ fn ledgers_tell_the_truth() {
 #[test]
 fn misprints_are_priced() {
     let delivered = |set: &str, privacy: &str, learner: &str| {
-        let sweep = sweep(&spec("linear-regression", set, "squared", privacy, learner));
-        let (data, backend) = (DataFolder::default(), Cpu::default());
-        Preparation::new(&sweep, &data, &backend).facts(&sweep.cells[0]).expect("facts").ledger.reward
+        let text = spec("linear-regression", set, "squared", privacy, learner);
+        let facts = prepared(&text, &DataFolder::default(), |sweep, preparation| preparation.facts(&sweep.cells[0]));
+        facts.expect("facts").ledger.reward
     };
     let printed = "epsilon = 1.0\ncalibration = \"as-printed\"\nclip = \"on\"";
     let cube = delivered("{ kind = \"lp-ball\", p = \"inf\" }", printed, "kind = \"dp-tofw\"");
@@ -183,23 +172,28 @@ fn bits_do_not_depend_on_how_a_run_is_cut() {
         let text =
             spec("linear-regression", sets(entry.name)[0], "squared", "epsilon = 1.0", &format!("kind = \"{}\"", entry.name))
                 .replace("block = 4", "block = 2");
-        let (sweep, data) = (sweep(&text), DataFolder::default());
-        let run = |threads: usize, options: Options| {
-            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().expect("threads");
-            pool.install(|| run_all(&sweep, &data, &Cpu::default(), options)).expect("a run")
-        };
-        let whole = run(1, Options::default());
+        let cuts = [(3, None), (2, Some(1)), (2, Some(7))];
+        let whole = cuts::whole(entry.name, &sweep(&text), &DataFolder::default(), &cuts);
         assert!(
             whole.rows.values().all(|rows| rows[Quantity::Risk].len() == 80 && !rows.has(Quantity::Regret)),
             "{}",
             entry.name
         );
-        for (threads, batch) in [(3, None), (2, Some(1)), (2, Some(7))] {
-            assert_eq!(run(threads, Options { batch, verify: false, share: Share::All }).bits(), whole.bits(), "{}", entry.name);
-        }
-        let mut parts = run(2, Options { batch: None, verify: false, share: Share::Shard(Shard { index: 0, count: 2 }) });
-        parts.rows.extend(run(2, Options { batch: None, verify: false, share: Share::Shard(Shard { index: 1, count: 2 }) }).rows);
-        assert_eq!(parts.bits(), whole.bits(), "{}", entry.name);
+    }
+}
+
+/// Nine trials of more rounds than a block of the square-root noise has, for each factorisation.
+#[test]
+fn trials_in_lockstep_do_not_mix() {
+    let factorisations = ["tree", "honaker", "blt", "sqrt-toeplitz"];
+    let learners = ["dp-tofw\"", "dp-ftrl\"", "dp-ftrl\"\npasses = 2"];
+    for (factorisation, learner) in factorisations.into_iter().flat_map(|of| learners.map(|learner| (of, learner))) {
+        let sweep = sweep(&format!(
+            "seed = 3\nrounds = 700\ntrials = 9\naccepted_warnings = [\"delta\"]\n[problem]\nkind = \"linear-regression\"\ndimension = 3\n\
+             set = {{ kind = \"lp-ball\", p = 1.5, radius = 2.0 }}\n[privacy]\nepsilon = 1.0\ndelta = 1e-3\nfactorisation = \"{factorisation}\"\n[[learner]]\nkind = \"{learner}\n"
+        ));
+        let cuts = [1, 2, 4, 9].map(|batch| (2, Some(batch)));
+        cuts::whole(&format!("{factorisation}, {learner}"), &sweep, &DataFolder::default(), &cuts);
     }
 }
 
@@ -244,20 +238,12 @@ fn risk_by_moments_is_risk_by_rows() {
 /// The learning rate that validation chooses is one of the grid, does not depend on the test data's trials, and its choice is told.
 #[test]
 fn rates_are_chosen_on_data_of_their_own() {
-    let text = |trials: u64| {
-        spec(
-            "linear-regression",
-            "{ kind = \"lp-ball\" }",
-            "squared",
-            "epsilon = 1.0",
-            "kind = \"dp-tofw\"\nlearning_rates = [0.01, 1.0]",
-        )
-        .replace("trials = 4", &format!("trials = {trials}"))
-    };
+    let learner = "kind = \"dp-tofw\"\nlearning_rates = [0.01, 1.0]";
+    let text = spec("linear-regression", "{ kind = \"lp-ball\" }", "squared", "epsilon = 1.0", learner);
     let chosen = |trials: u64| {
-        let sweep = sweep(&text(trials));
-        let (data, backend) = (DataFolder::default(), Cpu::default());
-        let facts = Preparation::new(&sweep, &data, &backend).facts(&sweep.cells[0]).expect("facts");
+        let text = text.replace("trials = 4", &format!("trials = {trials}"));
+        let facts = prepared(&text, &DataFolder::default(), |sweep, preparation| preparation.facts(&sweep.cells[0]));
+        let facts = facts.expect("facts");
         assert!(facts.ledger.reward.notes.iter().any(|note| note.contains("validation data")));
         facts.facts.iter().find(|(name, _)| name == "learning rate").map(|(_, value)| value.clone()).expect("a rate")
     };

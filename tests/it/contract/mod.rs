@@ -2,6 +2,7 @@
 
 mod contextual;
 mod contextual_tables;
+mod cuts;
 pub mod environments;
 mod features;
 mod kernels;

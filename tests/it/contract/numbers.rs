@@ -4,7 +4,7 @@ use super::{contextual, environments, kernels, learners, policies};
 use crate::support::run_all;
 use privateer::engine::{Options, Preparation};
 use privateer::env::DataFolder;
-use privateer::registry::{Registry, kinds};
+use privateer::registry::{Registry, SUMS, kinds};
 use privateer::spec::{Sweep, listing, run_keys};
 use privateer_backend::Cpu;
 use privateer_config::error::{Error, ExitCode};
@@ -50,6 +50,7 @@ fn bases(data: &DataFolder) -> Vec<Base> {
     };
     let policy = policies::spec("kind = \"tgp-ucb\"\n", "mechanism = \"laplace\"\nepsilon = 1.0\nclip = [-1.0, 1.0]\n");
     let sums = policies::spec("kind = \"jdp-gp-ucb\"\n", "mechanism = \"tree\"\nepsilon = 4.0\ndelta = 1e-3\n");
+    let is_sums = |name: &str| name != "none" && SUMS.iter().any(|entry| entry.name == name);
     add(policy.clone(), "", &run_keys());
     for kind in kinds() {
         for entry in listing(&Registry::builtin(), kind) {
@@ -78,8 +79,8 @@ fn bases(data: &DataFolder) -> Vec<Base> {
                     continue;
                 }
                 "noise" if name == "bernoulli" => continue,
-                "noise" => (policy.replace("{ kind = \"uniform\", bound = 0.5 }", &noise_of(name)), "environment.noise."),
-                "mechanism" if sums_mechanism(name) => (sums.replace("\"tree\"", &format!("\"{name}\"")), "privacy."),
+                "noise" => (policy.replace("{ kind = \"uniform\", bound = 0.5 }", &environments::noise(name)), "environment.noise."),
+                "mechanism" if is_sums(name) => (sums.replace("\"tree\"", &format!("\"{name}\"")), "privacy."),
                 "mechanism" => (policy.replace("\"laplace\"", &format!("\"{name}\"")), "privacy."),
                 "curator" => (
                     policies::spec(
@@ -120,23 +121,6 @@ fn bases(data: &DataFolder) -> Vec<Base> {
         }
     }
     all
-}
-
-/// A noise with the key that it requires.
-fn noise_of(name: &str) -> String {
-    let required = match name {
-        "student-t" => ", dof = 3.0",
-        "pareto" => ", shape = 5.0",
-        "sub-weibull" => ", tail_parameter = 1.0",
-        "uniform" => ", bound = 0.5",
-        "gaussian" => ", sd = 0.5",
-        _ => "",
-    };
-    format!("{{ kind = \"{name}\"{required} }}")
-}
-
-fn sums_mechanism(name: &str) -> bool {
-    privateer::registry::SUMS.iter().any(|entry| entry.name == name && name != "none")
 }
 
 /// The ways to write `value` under a key: as it is, in an array, or beside the kind of the table that reads it.

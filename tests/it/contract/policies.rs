@@ -1,27 +1,23 @@
 //! Policies over every posterior: valid choices, finite betas, states that can be saved, better than chance.
 
 use crate::support::{prepared, ran};
-use privateer::engine::Quantity;
-use privateer::engine::decide;
+use privateer::engine::{Quantity, decide};
 use privateer::env::DataFolder;
 use privateer::policy::{Policy, PolicyStreams, Proposal};
 use privateer::registry::{FEATURES, Kind, POLICIES, Registry, documentation, names};
-use privateer_backend::Screen;
+use privateer_backend::{Domain, Screen};
 use privateer_config::error::Error;
 use privateer_gp::score::{Candidates, Moments, TrialScore};
 use privateer_numerics::rng::{Purpose, Streams};
 use privateer_privacy::{Released, Signal};
-use std::collections::BTreeSet;
-use std::sync::OnceLock;
+use std::sync::{Arc, LazyLock};
 
 /// The posteriors that a policy can be given, as lines of its table.
 fn posteriors(policy: &str) -> Vec<String> {
-    let documented =
-        documentation(&Registry::builtin(), "policy").into_iter().find(|kind| kind.name == policy).expect("documented");
     let mut lines = vec![String::new()];
-    if let Some(key) = documented.keys.iter().find(|key| key.path == "features") {
+    if let Some(accepts) = accepts(policy, "features") {
         // Few random frequencies: a state holds the square of their number.
-        let accepted = names(FEATURES).into_iter().filter(|name| key.accepts.contains(&format!("`{name}`")));
+        let accepted = names(FEATURES).into_iter().filter(|name| accepts.contains(&format!("`{name}`")));
         lines.extend(accepted.map(|name| match name {
             "random-fourier" => format!("features = {{ kind = \"{name}\", features = 25 }}\n"),
             _ => format!("features = \"{name}\"\n"),
@@ -36,15 +32,16 @@ const SKETCHED: &str = "beta = { kind = \"order\", factor = 0.1 }\nridge = 0.5\n
 /// Asks for a large domain.
 const LARGE: &str = "# large domain\n";
 
-/// Whether a policy reads a key.
-fn reads(policy: &str, path: &str) -> bool {
+/// What a policy accepts under a key, if it reads the key.
+fn accepts(policy: &str, path: &str) -> Option<&'static str> {
     // Every item of the registry is asked for its keys, and settings are listed thousands of times.
-    static KEYS: OnceLock<BTreeSet<(String, String)>> = OnceLock::new();
-    let keys = KEYS.get_or_init(|| {
-        let of = |kind: &Kind| kind.keys.iter().map(|key| (kind.name.to_owned(), key.path.clone())).collect::<Vec<_>>();
-        documentation(&Registry::builtin(), "policy").iter().flat_map(of).collect()
-    });
-    keys.contains(&(policy.to_owned(), path.to_owned()))
+    static KINDS: LazyLock<Vec<Kind>> = LazyLock::new(|| documentation(&Registry::builtin(), "policy"));
+    let kind = KINDS.iter().find(|kind| kind.name == policy)?;
+    kind.keys.iter().find(|key| key.path == path).map(|key| key.accepts.as_str())
+}
+
+fn reads(policy: &str, path: &str) -> bool {
+    accepts(policy, path).is_some()
 }
 
 /// Whether a policy keeps a Nystrom dictionary of its own.
@@ -56,21 +53,21 @@ fn sketched(policy: &str) -> bool {
 pub fn settings() -> Vec<(&'static str, String)> {
     let mut all = Vec::new();
     for policy in names(POLICIES) {
+        let mut add = |lines: String| all.push((policy, format!("kind = \"{policy}\"\n{lines}")));
         for posterior in posteriors(policy) {
             let beta = if reads(policy, "beta") { "beta = { kind = \"order\", factor = 0.5 }\n" } else { "" };
             let ridge = if reads(policy, "ridge") { "ridge = 0.5\n" } else { "" };
             let scored = if sketched(policy) { SKETCHED.to_owned() } else { format!("{beta}{ridge}") };
-            all.push((policy, format!("kind = \"{policy}\"\n{posterior}{scored}")));
+            add(format!("{posterior}{scored}"));
         }
         if sketched(policy) {
-            for resample in
-                ["\"doubling\"", "{ kind = \"fixed\", size = 12 }", "{ kind = \"fixed\", points = [0, 9, 20, 31, 40, 49] }"]
-            {
-                all.push((policy, format!("kind = \"{policy}\"\nresample = {resample}\n{SKETCHED}")));
+            let (doubling, fixed) = ("\"doubling\"", "{ kind = \"fixed\", size = 12 }");
+            for resample in [doubling, fixed, "{ kind = \"fixed\", points = [0, 9, 20, 31, 40, 49] }"] {
+                add(format!("resample = {resample}\n{SKETCHED}"));
             }
             // Where their mean and spread² are not a table.
-            for resample in ["\"every-round\"", "\"doubling\"", "{ kind = \"fixed\", size = 12 }"] {
-                all.push((policy, format!("kind = \"{policy}\"\nresample = {resample}\n{SKETCHED}{LARGE}")));
+            for resample in ["\"every-round\"", doubling, fixed] {
+                add(format!("resample = {resample}\n{SKETCHED}{LARGE}"));
             }
         }
         if from_sums(policy) {
@@ -84,37 +81,29 @@ pub fn settings() -> Vec<(&'static str, String)> {
                 "epochs = \"restart\"",
                 "epochs = \"carry\"",
             ] {
-                if policy.starts_with("local") && line.starts_with("epochs") {
-                    continue;
+                if !(policy.starts_with("local") && line.starts_with("epochs")) {
+                    add(format!("{line}\nbeta = {{ kind = \"order\", factor = 0.3 }}\nridge = 0.5\n"));
                 }
-                all.push((
-                    policy,
-                    format!("kind = \"{policy}\"\n{line}\nbeta = {{ kind = \"order\", factor = 0.3 }}\nridge = 0.5\n"),
-                ));
             }
         }
         if policy == "batched-gp-ucb" {
-            all.push((policy, format!("kind = \"{policy}\"\nbatch = 4\n")));
+            add("batch = 4\n".to_owned());
         }
         if policy == "fixed-design" {
-            all.push((policy, format!("kind = \"{policy}\"\ncandidates = 10\npulls = 2\n")));
+            add("candidates = 10\npulls = 2\n".to_owned());
         }
         if reads(policy, "moment_order") {
             let scored = if sketched(policy) { SKETCHED } else { "beta = { kind = \"order\", factor = 0.1 }\nridge = 0.5\n" };
-            all.push((policy, format!("kind = \"{policy}\"\nmoment = 4.0\nmoment_order = 1.4\n{scored}")));
+            add(format!("moment = 4.0\nmoment_order = 1.4\n{scored}"));
         }
         if reads(policy, "initial") {
-            all.push((policy, format!("kind = \"{policy}\"\ninitial = {{ kind = \"random\", points = 7 }}\n")));
-            all.push((
-                policy,
-                format!("kind = \"{policy}\"\ninitial = \"lowest-index\"\nbeta = {{ kind = \"constant\", value = 2.0 }}\n"),
-            ));
+            add("initial = { kind = \"random\", points = 7 }\n".to_owned());
+            add("initial = \"lowest-index\"\nbeta = { kind = \"constant\", value = 2.0 }\n".to_owned());
         }
     }
     // The theorem's k would be more than these horizons.
-    let users =
-        |(name, text): (&'static str, String)| if name == "moma-gp-ucb" { (name, text + "k = 3\n") } else { (name, text) };
-    all.into_iter().map(users).collect()
+    all.iter_mut().filter(|(name, _)| *name == "moma-gp-ucb").for_each(|(_, text)| text.push_str("k = 3\n"));
+    all
 }
 
 /// Whether a policy learns from private sums.
@@ -153,8 +142,8 @@ pub struct Way {
 }
 
 impl Way {
-    pub fn new(policy: Box<dyn Policy>, streams: PolicyStreams, screen: Option<Box<dyn Screen>>) -> Self {
-        Self { policy, streams, screen }
+    pub fn new(policy: Box<dyn Policy>, streams: PolicyStreams, domain: Option<&Arc<dyn Domain>>) -> Self {
+        Self { policy, streams, screen: domain.map(|domain| domain.open(1)) }
     }
 
     /// The next point and the beta that led to it, if one did.
@@ -214,60 +203,59 @@ pub fn policy_streams(streams: &Streams) -> PolicyStreams {
 fn choices_betas_and_states() {
     for (name, setting) in settings() {
         for privacy in privacies(name) {
-            prepared(&spec(&setting, &privacy), &DataFolder::default(), |sweep, preparation| {
-                let cell = preparation.cell(&sweep.cells[0]).expect("a cell");
-                let trial = cell.trial(0).expect("a trial");
-                let facts = trial.setting;
-                let open = || cell.domain.as_ref().map(|domain| domain.open(1));
-                let n = cell.environment.gram.n_points();
-                let mut ways = vec![Way::new(trial.policy, policy_streams(&cell.streams), open())];
-                let (mut noise, mechanism) = (cell.streams.of(0, Purpose::Noise), cell.streams.of(0, Purpose::Mechanism("p")));
-                let (mut privatizer, mut stream) = (trial.mechanism.privatizer(), mechanism);
-                let (mut visited, mut signals) = (Vec::new(), Vec::new());
-                assert_eq!(ways[0].policy.recommend(), None, "{name}: nothing was played");
-                for round in 1..=60 {
-                    if [1, 4, 9, 30].contains(&round) {
-                        let text = ways[0].policy.save().to_string();
-                        let saved: serde_json::Value = serde_json::from_str(&text).expect("JSON");
-                        assert_eq!(saved["policy"].as_str(), Some(name));
-                        let policy = cell.maker.restore(&facts, saved).expect("its own state");
-                        assert_eq!(policy.save().to_string(), text, "{name}: a state survives");
-                        let random = ways[0].streams();
-                        ways.push(Way::new(policy, random, open()));
-                        // And a new policy that is told the same again, as a session does: nothing is scored.
-                        let mut again =
-                            Way::new(cell.maker.make(&facts).expect("a policy"), policy_streams(&cell.streams), open());
-                        for (point, signal) in visited.iter().copied().zip(&signals) {
-                            again.take(point, signal);
-                        }
-                        ways.push(again);
+            let text = spec(&setting, &privacy);
+            let cell =
+                prepared(&text, &DataFolder::default(), |sweep, preparation| preparation.cell(&sweep.cells[0])).expect("a cell");
+            let trial = cell.trial(0).expect("a trial");
+            let facts = trial.setting;
+            let way = |policy, streams| Way::new(policy, streams, cell.domain.as_ref());
+            let n = cell.environment.gram.n_points();
+            let mut ways = vec![way(trial.policy, policy_streams(&cell.streams))];
+            let (mut noise, mechanism) = (cell.streams.of(0, Purpose::Noise), cell.streams.of(0, Purpose::Mechanism("p")));
+            let (mut privatizer, mut stream) = (trial.mechanism.privatizer(), mechanism);
+            let (mut visited, mut signals) = (Vec::new(), Vec::new());
+            assert_eq!(ways[0].policy.recommend(), None, "{name}: nothing was played");
+            for round in 1..=60 {
+                if [1, 4, 9, 30].contains(&round) {
+                    let text = ways[0].policy.save().to_string();
+                    let saved: serde_json::Value = serde_json::from_str(&text).expect("JSON");
+                    assert_eq!(saved["policy"].as_str(), Some(name));
+                    let policy = cell.maker.restore(&facts, saved).expect("its own state");
+                    assert_eq!(policy.save().to_string(), text, "{name}: a state survives");
+                    let random = ways[0].streams();
+                    ways.push(way(policy, random));
+                    // And a new policy that is told the same again, as a session does: nothing is scored.
+                    let mut again = way(cell.maker.make(&facts).expect("a policy"), policy_streams(&cell.streams));
+                    for (point, signal) in visited.iter().copied().zip(&signals) {
+                        again.take(point, signal);
                     }
-                    let choices: Vec<_> = ways.iter_mut().map(|way| way.next(n)).collect();
-                    assert!(choices[0].1.is_none_or(|beta| (0.0..=f64::MAX).contains(&f64::from_bits(beta))), "{name}: beta");
-                    assert!(choices.iter().all(|choice| *choice == choices[0]), "{name} round {round}: {choices:?}");
-                    let point = choices[0].0;
-                    visited.push(point);
-                    let queries: Vec<_> = ways.iter_mut().map(|way| way.policy.query(point)).collect();
-                    assert!(queries.iter().all(|query| *query == queries[0]), "{name}: equal states ask alike");
-                    let reward = trial.instance.observe(point, &mut noise);
-                    let signal = privatizer.release(&queries[0], reward, (&mut stream).into());
-                    drop(queries);
-                    signals.push(signal.clone());
-                    for way in &mut ways {
-                        way.policy.update(point, &signal);
-                        assert!(visited.contains(&way.policy.recommend().expect("something was played")), "{name}");
-                    }
+                    ways.push(again);
                 }
-                let last = ways[0].moments(n);
-                let best = ways[0].policy.recommend();
+                let choices: Vec<_> = ways.iter_mut().map(|way| way.next(n)).collect();
+                assert!(choices[0].1.is_none_or(|beta| (0.0..=f64::MAX).contains(&f64::from_bits(beta))), "{name}: beta");
+                assert!(choices.iter().all(|choice| *choice == choices[0]), "{name} round {round}: {choices:?}");
+                let point = choices[0].0;
+                visited.push(point);
+                let queries: Vec<_> = ways.iter_mut().map(|way| way.policy.query(point)).collect();
+                assert!(queries.iter().all(|query| *query == queries[0]), "{name}: equal states ask alike");
+                let reward = trial.instance.observe(point, &mut noise);
+                let signal = privatizer.release(&queries[0], reward, (&mut stream).into());
+                drop(queries);
+                signals.push(signal.clone());
                 for way in &mut ways {
-                    assert_eq!(way.moments(n), last, "{name}: equal states to the last bit");
-                    assert_eq!(way.policy.recommend(), best);
+                    way.policy.update(point, &signal);
+                    assert!(visited.contains(&way.policy.recommend().expect("something was played")), "{name}");
                 }
-                let mut strange = ways[0].policy.save();
-                strange["policy"] = "somebody-else".into();
-                assert!(cell.maker.restore(&facts, strange).is_err(), "{name}: another policy");
-            });
+            }
+            let last = ways[0].moments(n);
+            let best = ways[0].policy.recommend();
+            for way in &mut ways {
+                assert_eq!(way.moments(n), last, "{name}: equal states to the last bit");
+                assert_eq!(way.policy.recommend(), best);
+            }
+            let mut strange = ways[0].policy.save();
+            strange["policy"] = "somebody-else".into();
+            assert!(cell.maker.restore(&facts, strange).is_err(), "{name}: another policy");
         }
     }
 }
@@ -279,50 +267,51 @@ fn states_in_coordinates_of_the_symmetric_root_survive() {
         domain = { kind = \"grid\", dimension = 2, points = 8 }\nkernel = { kind = \"matern\", nu = 2.5, lengthscale = 0.2 }\n\
         noise = { kind = \"uniform\", bound = 1.0 }\n[privacy]\nmechanism = \"laplace\"\nepsilon = 1.0\n\
         [[policy]]\nkind = \"ata-gp-ucb\"\nridge = 1.0\nbeta = { kind = \"constant\", value = 20.0 }\nq = 8.0\n";
-    prepared(text, &DataFolder::default(), |sweep, preparation| {
-        let cell = preparation.cell(&sweep.cells[0]).expect("a cell");
-        let trial = cell.trial(0).expect("a trial");
-        let (facts, n) = (trial.setting, cell.environment.gram.n_points());
-        let open = || cell.domain.as_ref().map(|domain| domain.open(1));
-        let mut ways = vec![Way::new(trial.policy, policy_streams(&cell.streams), open())];
-        let (mut noise, mut mechanism) = (cell.streams.of(0, Purpose::Noise), cell.streams.of(0, Purpose::Mechanism("p")));
-        let mut privatizer = trial.mechanism.privatizer();
-        let mut symmetric = Vec::new();
-        for round in 1..=400 {
-            if round % 40 == 0 {
-                let saved = ways[0].policy.save();
-                symmetric.push(saved["sketch"]["symmetric"] == true);
-                let random = ways[0].streams();
-                ways.push(Way::new(cell.maker.restore(&facts, saved).expect("its own state"), random, open()));
-                let restored = ways.last_mut().expect("a way").moments(n);
-                assert_eq!(restored, ways[0].moments(n), "round {round}");
-            }
-            let choices: Vec<_> = ways.iter_mut().map(|way| way.next(n)).collect();
-            if round % 60 == 0 {
-                // Between a proposal and its answer.
-                let random = ways[0].streams();
-                let policy = cell.maker.restore(&facts, ways[0].policy.save()).expect("its own state");
-                ways.push(Way::new(policy, random, open()));
-            }
-            assert!(choices.iter().all(|choice| *choice == choices[0]), "round {round}: {choices:?}");
-            let reward = trial.instance.observe(choices[0].0, &mut noise);
-            let signal = privatizer.release(&ways[0].policy.query(choices[0].0), reward, (&mut mechanism).into());
-            ways.iter_mut().for_each(|way| way.policy.update(choices[0].0, &signal));
+    let cell = prepared(text, &DataFolder::default(), |sweep, preparation| preparation.cell(&sweep.cells[0])).expect("a cell");
+    let trial = cell.trial(0).expect("a trial");
+    let (facts, n) = (trial.setting, cell.environment.gram.n_points());
+    let way = |policy, streams| Way::new(policy, streams, cell.domain.as_ref());
+    let mut ways = vec![way(trial.policy, policy_streams(&cell.streams))];
+    let (mut noise, mut mechanism) = (cell.streams.of(0, Purpose::Noise), cell.streams.of(0, Purpose::Mechanism("p")));
+    let mut privatizer = trial.mechanism.privatizer();
+    let mut symmetric = Vec::new();
+    for round in 1..=400 {
+        if round % 40 == 0 {
+            let saved = ways[0].policy.save();
+            symmetric.push(saved["sketch"]["symmetric"] == true);
+            let random = ways[0].streams();
+            ways.push(way(cell.maker.restore(&facts, saved).expect("its own state"), random));
+            let restored = ways.last_mut().expect("a way").moments(n);
+            assert_eq!(restored, ways[0].moments(n), "round {round}");
         }
-        assert!(!symmetric[0] && symmetric[9], "both kinds of coordinates: {symmetric:?}");
-        let last = ways[0].moments(n);
-        assert!(ways.iter_mut().all(|way| way.moments(n) == last), "equal states to the last bit");
-        let mut strange = ways[0].policy.save();
-        strange["posterior"]["dictionary"] = serde_json::json!([0, 1]);
-        let refused = cell.maker.restore(&facts, strange).err().expect("a dictionary that the root does not reach").to_string();
-        assert!(refused.contains("coordinates"), "{refused}");
-    });
+        let choices: Vec<_> = ways.iter_mut().map(|way| way.next(n)).collect();
+        if round % 60 == 0 {
+            // Between a proposal and its answer.
+            let random = ways[0].streams();
+            let policy = cell.maker.restore(&facts, ways[0].policy.save()).expect("its own state");
+            ways.push(way(policy, random));
+        }
+        assert!(choices.iter().all(|choice| *choice == choices[0]), "round {round}: {choices:?}");
+        let reward = trial.instance.observe(choices[0].0, &mut noise);
+        let signal = privatizer.release(&ways[0].policy.query(choices[0].0), reward, (&mut mechanism).into());
+        ways.iter_mut().for_each(|way| way.policy.update(choices[0].0, &signal));
+    }
+    assert!(!symmetric[0] && symmetric[9], "both kinds of coordinates: {symmetric:?}");
+    let last = ways[0].moments(n);
+    assert!(ways.iter_mut().all(|way| way.moments(n) == last), "equal states to the last bit");
+    let mut strange = ways[0].policy.save();
+    strange["posterior"]["dictionary"] = serde_json::json!([0, 1]);
+    let refused = cell.maker.restore(&facts, strange).err().expect("a dictionary that the root does not reach").to_string();
+    assert!(refused.contains("coordinates"), "{refused}");
 }
 
 /// On a smooth function with little noise every policy that learns loses less than a third of what chance loses.
 #[test]
 fn better_than_chance() {
-    let chance = final_regret("kind = \"uniform\"\n");
+    let regret = |policy: &str| {
+        regret_after(&spec(policy, "mechanism = \"none\"").replace("rounds = 60", "rounds = 200\ntrials = 6"), 200, 6)
+    };
+    let chance = regret("kind = \"uniform\"\n");
     for (name, setting) in settings() {
         // A linear model has a test of its own; 50 arms without a kernel have 4 plays each, and a design that never ends plays by chance.
         let arms = ["successive-elimination", "dp-se", "ucb1"];
@@ -331,19 +320,18 @@ fn better_than_chance() {
         if is_left_out || is_endless || setting.contains("points = 7") {
             continue;
         }
-        let regret = final_regret(&setting);
+        let regret = regret(&setting);
         println!("{setting:?}: {regret}");
         assert!(regret < chance / 3.0, "{setting}: {regret}, chance {chance}");
     }
 }
 
-/// Mean over trials of the regret at the end of 200 rounds.
-fn final_regret(policy: &str) -> f64 {
-    let text = spec(policy, "mechanism = \"none\"").replace("rounds = 60", "rounds = 200\ntrials = 6");
-    let found = ran(&text);
+/// Mean over trials of the regret of a spec's first cell at the end of a round.
+pub fn regret_after(text: &str, round: u32, n_trials: usize) -> f64 {
+    let found = ran(text);
     let rows = found.cell(0);
     let last: Vec<f64> =
-        (0..rows.round.len()).filter(|&i| rows.round[i] == 200).map(|i| rows[Quantity::CumulativeRegret][i]).collect();
-    assert_eq!(last.len(), 6);
-    last.iter().sum::<f64>() / 6.0
+        (0..rows.round.len()).filter(|&i| rows.round[i] == round).map(|i| rows[Quantity::CumulativeRegret][i]).collect();
+    assert_eq!(last.len(), n_trials);
+    last.iter().sum::<f64>() / n_trials as f64
 }

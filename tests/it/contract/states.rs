@@ -28,29 +28,19 @@ fn places(value: &Value, at: String, found: &mut Vec<String>) {
 
 /// The state with the value at one place replaced, taken away, or cut short.
 fn damaged(state: &Value, place: &str) -> Vec<Value> {
-    let with = |change: &dyn Fn(&mut Value)| {
+    let (mut shorter, mut longer) =
+        (state.pointer(place).expect("a place").clone(), state.pointer(place).expect("a place").clone());
+    shorter.as_array_mut().map(Vec::pop);
+    if let Some(items) = longer.as_array_mut() {
+        items.extend(items.last().cloned());
+    }
+    let others = [json!(null), json!(-1), json!(0), json!(1_000_000_007_u64), json!(1e300), json!([]), json!("x"), json!({})];
+    let with = |other: Value| {
         let mut copy = state.clone();
-        change(copy.pointer_mut(place).expect("a place"));
+        *copy.pointer_mut(place).expect("a place") = other;
         copy
     };
-    let mut all: Vec<Value> =
-        [json!(null), json!(-1), json!(0), json!(1_000_000_007_u64), json!(1e300), json!([]), json!("x"), json!({})]
-            .into_iter()
-            .map(|other| with(&|value| *value = other.clone()))
-            .collect();
-    all.push(with(&|value| {
-        if let Some(items) = value.as_array_mut() {
-            items.pop();
-        }
-    }));
-    all.push(with(&|value| {
-        if let Some(items) = value.as_array_mut()
-            && let Some(last) = items.last().cloned()
-        {
-            items.push(last);
-        }
-    }));
-    all
+    others.into_iter().chain([shorter, longer]).map(with).collect()
 }
 
 /// Two more rounds from a state, if it is accepted.
@@ -76,35 +66,34 @@ fn go_on(
 #[test]
 fn damaged_states_never_panic() {
     for (name, setting) in settings() {
-        prepared(&spec(&setting, "mechanism = \"none\""), &DataFolder::default(), |sweep, preparation| {
-            let cell = preparation.cell(&sweep.cells[0]).expect("a cell");
-            let trial = cell.trial(0).expect("a trial");
-            let facts = trial.setting;
-            let n = cell.environment.gram.n_points();
-            let open =
-                |policy| Way::new(policy, policy_streams(&cell.streams), cell.domain.as_ref().map(|domain| domain.open(1)));
-            let mut privatizer = trial.mechanism.privatizer();
-            let mut way = open(trial.policy);
-            let (mut random, mut last) = (cell.streams.of(0, Purpose::Noise), None);
-            for _ in 0..12 {
-                let (point, _) = way.next(n);
-                let signal = privatizer.release(&way.policy.query(point), Raw::seal(0.5), (&mut random).into());
-                way.policy.update(point, &signal);
-                last = Some(signal);
+        let text = spec(&setting, "mechanism = \"none\"");
+        let cell =
+            prepared(&text, &DataFolder::default(), |sweep, preparation| preparation.cell(&sweep.cells[0])).expect("a cell");
+        let trial = cell.trial(0).expect("a trial");
+        let facts = trial.setting;
+        let n = cell.environment.gram.n_points();
+        let open = |policy| Way::new(policy, policy_streams(&cell.streams), cell.domain.as_ref());
+        let mut privatizer = trial.mechanism.privatizer();
+        let mut way = open(trial.policy);
+        let (mut random, mut last) = (cell.streams.of(0, Purpose::Noise), None);
+        for _ in 0..12 {
+            let (point, _) = way.next(n);
+            let signal = privatizer.release(&way.policy.query(point), Raw::seal(0.5), (&mut random).into());
+            way.policy.update(point, &signal);
+            last = Some(signal);
+        }
+        let signal = last.expect("a signal");
+        let state = way.policy.save();
+        assert!(go_on(cell.maker.as_ref(), &facts, state.clone(), open, &signal, n), "{name}: an honest state");
+        let mut found = Vec::new();
+        places(&state, String::new(), &mut found);
+        assert!(5 < found.len(), "{name}");
+        let mut refused = 0;
+        for place in &found {
+            for copy in damaged(&state, place) {
+                refused += usize::from(!go_on(cell.maker.as_ref(), &facts, copy, open, &signal, n));
             }
-            let signal = last.expect("a signal");
-            let state = way.policy.save();
-            assert!(go_on(cell.maker.as_ref(), &facts, state.clone(), open, &signal, n), "{name}: an honest state");
-            let mut found = Vec::new();
-            places(&state, String::new(), &mut found);
-            assert!(5 < found.len(), "{name}");
-            let mut refused = 0;
-            for place in &found {
-                for copy in damaged(&state, place) {
-                    refused += usize::from(!go_on(cell.maker.as_ref(), &facts, copy, open, &signal, n));
-                }
-            }
-            assert!(found.len() < refused, "{name}: {refused} of {} places", found.len());
-        });
+        }
+        assert!(found.len() < refused, "{name}: {refused} of {} places", found.len());
     }
 }

@@ -26,7 +26,7 @@ fn asked_and_told_by_hand() {
                 let trial = cell.trial(number).expect("a trial");
                 let of = |purpose| cell.streams.of(number, purpose);
                 let streams = PolicyStreams { start: of(Purpose::Start), own: of(Purpose::Policy(&plan.policy)) };
-                let mut by_hand = Way::new(trial.policy, streams, cell.domain.as_ref().map(|domain| domain.open(1)));
+                let mut by_hand = Way::new(trial.policy, streams, cell.domain.as_ref());
                 let (mut noise, mut random) = (of(Purpose::Noise), of(Purpose::Mechanism(&plan.policy)));
                 let mut privatizer = trial.mechanism.privatizer();
                 for _ in 0..150 {

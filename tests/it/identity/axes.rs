@@ -1,10 +1,10 @@
 //! Domains that cannot be listed: the best row of each axis, in f64, the same on every backend.
 
-use super::backends::OPTIONS;
+use super::backends::{on, same_bytes};
+use super::one_trial::{exact_features, refusal};
 use crate::backends::reference_backends;
-use crate::support::{prepared, ran, run_all, sweep};
-use privateer::engine::Quantity;
-use privateer::engine::decide_by_axis;
+use crate::support::{prepared, ran};
+use privateer::engine::{Quantity, decide_by_axis};
 use privateer::env::DataFolder;
 use privateer_backend::Cpu;
 use privateer_gp::Plays;
@@ -24,9 +24,9 @@ fn table() -> (Arc<FeatureTable>, Arc<[AxisFeatures]>) {
             features.clone().for_each(|feature| values[row * 6 + feature] = random.normal());
         }
     }
-    let table = FeatureTable { n_points: 11, n_features: 6, values, residual: vec![0.0; 11], kernel_error: 0.0, form: None };
+    let table = exact_features(6, values);
     let axes = shape.into_iter().map(|(rows, features)| AxisFeatures::of(&table, rows, features)).collect();
-    (Arc::new(table), axes)
+    (table, axes)
 }
 
 /// Means and spreads of rows, and the plays chosen from them, against the same with every matrix written out; a state that was
@@ -115,31 +115,21 @@ fn twenty_coordinates() {
             let best = environment.draw(0).expect("a function").best_mean();
             assert!((largest..=1.0 + 1e-12).contains(&best), "{function}: {best}");
         });
-        let sweep = sweep(&text);
-        let expected = run_all(&sweep, &DataFolder::default(), &Cpu::default(), OPTIONS).expect("a run").bits();
+        let expected = on(&Cpu::default(), &text).expect("a run").bits();
         assert_eq!(found.bits(), expected, "{function}: another batch");
-        let (name, backend) = reference_backends().remove(0);
-        let bits = run_all(&sweep, &DataFolder::default(), backend.as_ref(), OPTIONS).expect("a run").bits();
-        assert_eq!(bits, expected, "{function}: {name}");
+        same_bytes(&reference_backends()[..1], [text]);
     }
 }
 
 #[test]
 fn what_needs_a_list_is_refused() {
-    for (policy, says) in [
-        ("kind = \"gp-ucb\"", "cannot be listed"),
-        ("kind = \"gp-ucb\"\nfeatures = \"nystrom\"", "cannot be listed"),
-        ("kind = \"ata-gp-ucb\"", "cannot be listed"),
-        ("kind = \"rff-gp-ucb\"", "cannot be listed"),
-    ] {
-        let text = spec("styblinski-tang", &format!("[[policy]]\n{policy}\n"));
-        let error = prepared(&text, &DataFolder::default(), |sweep, preparation| preparation.cell(&sweep.cells[0]).err());
-        let message = error.expect("refused").to_string();
-        assert!(message.contains(says) && message.contains("qff-gp-ucb"), "{message}");
+    for policy in ["gp-ucb\"", "gp-ucb\"\nfeatures = \"nystrom\"", "ata-gp-ucb\"", "rff-gp-ucb\""] {
+        let text = spec("styblinski-tang", &format!("[[policy]]\nkind = \"{policy}\n"));
+        let message = refusal(&text).to_string();
+        assert!(message.contains("cannot be listed") && message.contains("qff-gp-ucb"), "{message}");
     }
     let kernel = |text: &str| text.replace("kind = \"additive\", part", "kind = \"additive\", group_size = 2, part");
     let text = kernel(&spec("styblinski-tang", "[[policy]]\nkind = \"qff-gp-ucb\"\n"));
-    let error = prepared(&text, &DataFolder::default(), |sweep, preparation| preparation.cell(&sweep.cells[0]).err());
-    let message = error.expect("refused").to_string();
+    let message = refusal(&text).to_string();
     assert!(message.contains("a sum over single coordinates") && message.contains("group_size = 1"), "{message}");
 }

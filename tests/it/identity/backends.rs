@@ -5,18 +5,30 @@
 
 use crate::backends::{NamedBackend, gpu_backends, reference_backends};
 use crate::contract::{environments, policies};
-use crate::support::{run_all, sweep};
+use crate::support::{Ran, run_all, sweep};
 use privateer::engine::{Options, Share};
 use privateer::env::DataFolder;
 use privateer::registry::{ENVIRONMENTS, names};
 use privateer_backend::device::Precision;
 use privateer_backend::reference::{Fault, ReferenceDevice};
-use privateer_backend::{Band, Batched, Cpu, Fallback};
+use privateer_backend::{Backend, Band, Batched, Cpu, Fallback};
 use privateer_config::error::Error;
 use std::sync::{Arc, Mutex};
 
 /// Three trials in blocks and batches that do not divide each other.
 pub const OPTIONS: Options = Options { batch: Some(3), verify: false, share: Share::All };
+
+/// Runs a spec that needs no data.
+pub fn on(backend: &dyn Backend, text: &str) -> Result<Ran, Error> {
+    run_all(&sweep(text), &DataFolder::default(), backend, OPTIONS)
+}
+
+/// A device that the CPU replaces where it fails, and what is said then.
+pub fn replaced(device: Batched) -> (Fallback, Arc<Mutex<Vec<String>>>) {
+    let said = Arc::new(Mutex::new(Vec::new()));
+    let told = Arc::clone(&said);
+    (Fallback::new(Arc::new(device), move |error| told.lock().expect("no panic").push(error.to_string())), said)
+}
 
 /// Specs of at most 41 rounds.
 fn policy_specs() -> Vec<String> {
@@ -65,12 +77,16 @@ fn curator_specs() -> Vec<String> {
     curators.into_iter().map(|(curator, policy)| of(curator, policy)).collect()
 }
 
-/// Runs every spec on every backend; returns what differed from the CPU.
-fn differences(backends: &[NamedBackend], specs: &[String]) -> Vec<String> {
+fn all_specs() -> impl Iterator<Item = String> {
+    policy_specs().into_iter().chain(environment_specs()).chain(curator_specs())
+}
+
+/// Runs every spec on every backend; fails with all that differed from the CPU.
+pub fn same_bytes(backends: &[NamedBackend], specs: impl IntoIterator<Item = String>) {
     let (_kept, data) = environments::tables();
     let mut wrong = Vec::new();
     for text in specs {
-        let sweep = sweep(text);
+        let sweep = sweep(&text);
         let expected = run_all(&sweep, &data, &Cpu::default(), OPTIONS).expect("the CPU runs");
         for (name, backend) in backends {
             match run_all(&sweep, &data, backend.as_ref(), OPTIONS) {
@@ -87,21 +103,17 @@ fn differences(backends: &[NamedBackend], specs: &[String]) -> Vec<String> {
             }
         }
     }
-    wrong
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
 #[test]
 fn the_reference_device_writes_the_bytes_of_the_cpu() {
-    let specs: Vec<String> = policy_specs().into_iter().chain(environment_specs()).chain(curator_specs()).collect();
-    let wrong = differences(&reference_backends(), &specs);
-    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    same_bytes(&reference_backends(), all_specs());
 }
 
 #[test]
 fn a_graphics_adapter_writes_the_bytes_of_the_cpu() {
-    let specs: Vec<String> = policy_specs().into_iter().chain(environment_specs()).chain(curator_specs()).collect();
-    let wrong = differences(&gpu_backends(), &specs);
-    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    same_bytes(&gpu_backends(), all_specs());
 }
 
 /// Noise of 1 on 300 points, with a ridge below which no domain is small, 300 rounds: long enough for starts, checks and several candidates.
@@ -111,20 +123,19 @@ pub const LONG: &str = "seed = 2\nrounds = 300\ntrials = 4\nrecord = { rounds = 
     [[policy]]\nkind = \"igp-ucb\"\nfeatures = { kind = \"random-fourier\", features = 30 }\nbeta = { kind = \"constant\", value = 1.0 }\n\
     [[policy]]\nkind = \"gp-ucb\"\nbeta = { kind = \"order\", factor = 0.5 }\nridge = 9e-4\n";
 
-/// What a batched backend over this reference device does on the long spec.
-fn long_run(reference: ReferenceDevice, precision: Option<Precision>, band: Band) -> (Vec<u64>, privateer_backend::Counters) {
-    let backend = Batched::new(Arc::new(reference)).with_precision(precision).with_band(band);
-    let found = run_all(&sweep(LONG), &DataFolder::default(), &backend, OPTIONS).expect("a run");
-    (found.bits(), found.counters)
+/// What the reference device does on the long spec.
+fn long_run(precision: Option<Precision>, band: Band) -> Ran {
+    on(&Batched::new(Arc::new(ReferenceDevice::default())).with_precision(precision).with_band(band), LONG).expect("a run")
 }
 
 #[test]
 fn bands_of_devices() {
-    let expected = run_all(&sweep(LONG), &DataFolder::default(), &Cpu::default(), OPTIONS).expect("a run");
+    let expected = on(&Cpu::default(), LONG).expect("a run").bits();
     for precision in [Some(Precision::F32), Some(Precision::F64), None] {
-        let (bits, counters) = long_run(ReferenceDevice::default(), precision, Band::Proved);
+        let found = long_run(precision, Band::Proved);
+        let counters = found.counters;
         println!("{precision:?}: {counters:?}");
-        assert_eq!(bits, expected.bits(), "{precision:?}");
+        assert_eq!(found.bits(), expected, "{precision:?}");
         assert_eq!(counters.violations, 0);
         let several = (counters.candidates - counters.rounds) as f64 / counters.rounds as f64;
         // In f32 the band over so small a ridge leaves a third of the rounds of `gp-ucb` to a scan of 300 points: errors of rows add
@@ -136,23 +147,19 @@ fn bands_of_devices() {
             None => 0.5,
         };
         assert!(several < most, "{precision:?}: {several} candidates beyond the first a round");
-        let (bits, _) = long_run(ReferenceDevice::default(), precision, Band::Infinite);
-        assert_eq!(bits, expected.bits(), "{precision:?}: an infinite band changed a byte");
+        assert_eq!(long_run(precision, Band::Infinite).bits(), expected, "{precision:?}: an infinite band changed a byte");
     }
-    let (bits, _) = long_run(ReferenceDevice::default(), Some(Precision::F32), Band::Zero);
-    assert_ne!(bits, expected.bits(), "f32 decided like f64 without a band: this test tests nothing");
+    let unbanded = long_run(Some(Precision::F32), Band::Zero).bits();
+    assert_ne!(unbanded, expected, "f32 decided like f64 without a band: this test tests nothing");
 }
 
 /// A device that is lost in the middle of a sweep gives its trials to the CPU, and the bytes are the same.
 #[test]
 fn lost_devices_change_no_byte() {
-    let expected = run_all(&sweep(LONG), &DataFolder::default(), &Cpu::default(), OPTIONS).expect("a run").bits();
+    let expected = on(&Cpu::default(), LONG).expect("a run").bits();
     for after_rounds in [0, 1, 77, 240] {
-        let said = Arc::new(Mutex::new(Vec::new()));
-        let told = Arc::clone(&said);
-        let device = Arc::new(Batched::new(Arc::new(ReferenceDevice::with_fault(Fault::LosesDevice { after_rounds }))));
-        let backend = Fallback::new(device, move |error| told.lock().expect("no panic").push(error.to_string()));
-        let found = run_all(&sweep(LONG), &DataFolder::default(), &backend, OPTIONS).expect("the CPU carries on");
+        let (backend, said) = replaced(Batched::new(Arc::new(ReferenceDevice::with_fault(Fault::LosesDevice { after_rounds }))));
+        let found = on(&backend, LONG).expect("the CPU carries on");
         let said = said.lock().expect("no panic");
         assert_eq!(said.len(), 1, "{after_rounds}: {said:?}");
         assert!(0 < found.counters.fallbacks, "{after_rounds}");
@@ -169,8 +176,7 @@ fn devices_with_wrong_answers_end_the_run() {
     for fault in garbage.chain([Fault::DropsLastFeature, Fault::SkipsLastTile]) {
         let device = Batched::new(Arc::new(ReferenceDevice::with_fault(fault))).with_precision(Some(Precision::F32));
         let backend = Fallback::new(Arc::new(device), |error| panic!("not mended by the CPU: {error}"));
-        let outcome = run_all(&sweep(LONG), &DataFolder::default(), &backend, OPTIONS);
-        assert!(matches!(outcome, Err(Error::Untrusted { .. })), "{fault:?}");
+        assert!(matches!(on(&backend, LONG), Err(Error::Untrusted { .. })), "{fault:?}");
     }
 }
 
@@ -179,8 +185,7 @@ fn devices_with_wrong_answers_end_the_run() {
 fn wrong_numbers_are_found() {
     for fault in [Fault::DropsLastFeature, Fault::SkipsLastTile] {
         let backend = Batched::new(Arc::new(ReferenceDevice::with_fault(fault))).with_precision(Some(Precision::F32));
-        let outcome = run_all(&sweep(LONG), &DataFolder::default(), &backend, OPTIONS);
-        let message = outcome.err().map(|error| error.to_string()).unwrap_or_default();
+        let message = on(&backend, LONG).err().map(|error| error.to_string()).unwrap_or_default();
         assert!(message.contains("the device"), "{fault:?} was not found: {message:?}");
     }
 }

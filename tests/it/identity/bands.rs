@@ -1,13 +1,13 @@
 //! The band around a screened score: none decides otherwise at a near-tie, an infinite one changes no byte, the proved one
 //! holds over long runs.
 
+use super::one_trial::{choose, table};
 use crate::support::{run_all, sweep};
-use privateer::engine::{Options, Share, decide};
+use privateer::engine::Options;
 use privateer::env::DataFolder;
 use privateer_backend::{Backend, Band, Counters, Cpu};
-use privateer_gp::TableGram;
 use privateer_gp::posterior::{ExactPosterior, Posterior};
-use privateer_gp::score::{Candidates, GramSource, TrialScore};
+use privateer_gp::score::GramSource;
 use std::sync::Arc;
 
 /// The choices of this many rounds with rewards by point and round, under a band.
@@ -16,33 +16,20 @@ fn choices(gram: &Arc<dyn GramSource>, rounds: usize, band: Band, reward: fn(usi
     let mut screen = Cpu::with_band(band).prepare(&posterior.basis()).expect("prepared").open(1);
     let mut chosen = Vec::new();
     for round in 0..rounds {
-        let mut answer = [Candidates::default()];
-        let request = TrialScore::new(0, posterior.change(), 2.0, &posterior);
-        screen.round(&[request], &mut answer).expect("screened");
-        let point = decide(&answer[0], &posterior, 2.0, &mut Vec::new()).expect("finite");
-        posterior.screened();
+        let point = choose(screen.as_mut(), &mut posterior, 2.0);
         posterior.observe(point, reward(point, round));
         chosen.push(point);
     }
     chosen
 }
 
-fn table(n: usize, entry: impl Fn(usize, usize) -> f64) -> Arc<dyn GramSource> {
-    Arc::new(TableGram::new(n, (0..n * n).map(|e| entry(e / n, e % n)).collect()))
-}
-
 /// Independent points, one of them a hair wider: within the tie tolerance the lowest index wins, and a screen that
 /// trusts its own argmax is caught.
 #[test]
 fn a_planted_near_tie_fails_without_a_band() {
-    let gram = table(10, |a, b| {
-        if a != b {
-            0.0
-        } else if a == 7 {
-            1.0 + 1e-12
-        } else {
-            1.0
-        }
+    let gram = table(10, |a, b| match (a, b) {
+        (7, 7) => 1.0 + 1e-12,
+        _ => f64::from(u8::from(a == b)),
     });
     let proved = choices(&gram, 10, Band::Proved, |_, _| 0.0);
     let zero = choices(&gram, 10, Band::Zero, |_, _| 0.0);
@@ -114,7 +101,7 @@ fn an_infinite_band_changes_no_byte() {
     for (name, environment) in environments() {
         let sweep = sweep(&spec(&environment, 400, 2, &suited(name)));
         let run = |band: Band, batch: usize| {
-            let options = Options { batch: Some(batch), verify: false, share: Share::All };
+            let options = Options { batch: Some(batch), ..Options::default() };
             run_all(&sweep, &DataFolder::default(), &Cpu::with_band(band), options).expect("a run")
         };
         let proved = run(Band::Proved, 1);

@@ -6,11 +6,12 @@ use privateer::env::DataFolder;
 use privateer_numerics::rng::Purpose;
 use privateer_privacy::{Query, Raw};
 
-const ENVIRONMENT: &str = "[environment]\nkind = \"gp-sample\"\ndomain = { kind = \"grid\", points = 50 }\n\
-     kernel = { kind = \"matern\", nu = 1.5, lengthscale = 0.2 }\nnoise = { kind = \"uniform\", bound = 1.0 }\n";
-
 fn spec(rest: &str) -> String {
-    format!("seed = 9\nrounds = 120\ntrials = 4\nrecord = {{ rounds = \"all\" }}\n{ENVIRONMENT}{rest}")
+    format!(
+        "seed = 9\nrounds = 120\ntrials = 4\nrecord = {{ rounds = \"all\" }}\n[environment]\nkind = \"gp-sample\"\n\
+         domain = {{ kind = \"grid\", points = 50 }}\nkernel = {{ kind = \"matern\", nu = 1.5, lengthscale = 0.2 }}\n\
+         noise = {{ kind = \"uniform\", bound = 1.0 }}\n{rest}"
+    )
 }
 
 const TWO: &str = "[privacy]\nmechanism = \"laplace\"\n[[policy]]\nkind = \"igp-ucb\"\n[[policy]]\nkind = \"gp-ucb\"\n\

@@ -2,13 +2,13 @@
 //! f32 would name crowds.
 
 use super::forms::{Driven, drive, formula, points};
+use super::one_trial::exact_features;
 use crate::backends::{NamedBackend, gpu_backends, reference_backends};
 use crate::support::stream;
-use privateer_gp::KernelGram;
 use privateer_gp::kernel::{Kernel, Lengthscales, matern::Matern};
 use privateer_gp::posterior::{FeaturePosterior, SketchedPosterior};
-use privateer_gp::score::{Basis, Change, FeatureTable, GramSource, ScoreModel};
-use privateer_gp::tabulated;
+use privateer_gp::score::{Basis, Change, GramSource, ScoreModel};
+use privateer_gp::{KernelGram, tabulated};
 use std::sync::Arc;
 
 /// A posterior over a Nystrom dictionary that is followed, with its sums of rewards; another one is taken after 9 observations.
@@ -76,10 +76,10 @@ pub fn over_followed_dictionaries(backends: &[NamedBackend], rounds: usize) {
         ("a table", tabulated(KernelGram::new(Arc::clone(&kernel), points(300, "shared")))),
         ("a formula", formula(&kernel, 300, "shared")),
     ] {
-        let make = |i: usize| -> Box<dyn Driven> { Box::new(Followed::new(&gram, i, false)) };
+        let make = |i: usize| Followed::new(&gram, i, false);
         let basis = Basis::Gram(Arc::clone(&gram));
-        drive(backends, &format!("dictionaries followed, {form}"), &basis, rounds, false, &make);
-        drive(backends, &format!("dictionaries followed, subsets, {form}"), &basis, rounds, true, &make);
+        drive(backends, &format!("dictionaries followed, {form}"), &basis, rounds, false, make);
+        drive(backends, &format!("dictionaries followed, subsets, {form}"), &basis, rounds, true, make);
     }
 }
 
@@ -91,9 +91,9 @@ fn followed_dictionaries_send_vectors() {
     let gram = tabulated(KernelGram::new(kernel, points(300, "shared")));
     let basis = Basis::Gram(Arc::clone(&gram));
     let sent = |as_factor: bool| -> Vec<u64> {
-        let make = |i: usize| -> Box<dyn Driven> { Box::new(Followed::new(&gram, i, as_factor)) };
+        let make = |i: usize| Followed::new(&gram, i, as_factor);
         let label = "dictionaries followed, counted";
-        drive(&reference_backends(), label, &basis, 60, false, &make).iter().map(|counters| counters.sent).collect()
+        drive(&reference_backends(), label, &basis, 60, false, make).iter().map(|counters| counters.sent).collect()
     };
     for (vectors, factors) in sent(false).into_iter().zip(sent(true)) {
         assert!(2 * vectors < factors, "{vectors} {factors}");
@@ -107,10 +107,9 @@ pub fn over_crowds(backends: &[NamedBackend], rounds: usize, measured: bool) {
     let mut random = stream("crowds");
     let places: Vec<f64> = (0..5 * m).map(|_| random.normal() / (m as f64).sqrt()).collect();
     let values = (0..n * m).map(|e| places[(e / m % 5) * m + e % m] + 1e-7 * random.normal()).collect();
-    let residual = vec![0.0; n];
-    let table = Arc::new(FeatureTable { n_points: n, n_features: m, values, residual, kernel_error: 0.0, form: None });
-    let make = |_: usize| -> Box<dyn Driven> { Box::new(FeaturePosterior::new(Arc::clone(&table), 0.1)) };
-    let all = drive(backends, "crowds", &Basis::Table(Arc::clone(&table)), rounds, false, &make);
+    let table = exact_features(m, values);
+    let make = |_| FeaturePosterior::new(Arc::clone(&table), 0.1);
+    let all = drive(backends, "crowds", &Basis::Table(Arc::clone(&table)), rounds, false, make);
     let of = |name: &str| backends.iter().zip(&all).find(|((known, _), _)| known.ends_with(name)).map(|(_, counters)| *counters);
     let (Some(automatic), Some(single)) = (of("None"), of("Some(F32)")) else { return };
     let doubles = of("Some(F64)").is_some();

@@ -2,6 +2,7 @@
 //! inputs, whole factors of both signs, subsets.
 
 use super::followed::over_followed_dictionaries;
+use super::one_trial::{exact_features, table};
 use crate::backends::{NamedBackend, gpu_backends, reference_backends};
 use crate::support::stream;
 use privateer::engine::decide;
@@ -13,8 +14,8 @@ use privateer_gp::score::{
     Basis, Candidates, Change, Factor, FeatureTable, GramSource, Moments, ScoreModel, StateError, TrialScore, VarianceForm,
     lowest_within_tie,
 };
-use privateer_gp::{KernelGram, Points, TableGram, tabulated};
-use privateer_numerics::linalg::{cholesky, dot};
+use privateer_gp::{KernelGram, Points, tabulated};
+use privateer_numerics::linalg::{cholesky_upper, dot, inverse_of_upper_transposed, solve_upper};
 use privateer_numerics::rng::Stream;
 use std::sync::Arc;
 
@@ -47,15 +48,19 @@ impl<P: Posterior> Driven for P {
     }
 }
 
-/// A model whose precision matrix gets fresh noise every round: over features, or over Gram columns of fixed points.
+/// What a model's features are.
+enum Source {
+    Features(Arc<FeatureTable>),
+    /// Gram columns of fixed points.
+    Columns(Arc<dyn GramSource>, Vec<u32>),
+}
+
+/// A model whose precision matrix gets fresh noise every round.
 struct Fresh {
-    table: Option<Arc<FeatureTable>>,
-    gram: Option<Arc<dyn GramSource>>,
-    basis: Vec<u32>,
+    source: Source,
     /// `V` without noise, row-major, and the moments.
     precision: Vec<f64>,
     moments: Vec<f64>,
-    ridge: f64,
     weights: Vec<f64>,
     rows: Vec<f64>,
     noise: Stream,
@@ -63,67 +68,42 @@ struct Fresh {
 }
 
 impl Fresh {
-    fn new(table: Option<Arc<FeatureTable>>, gram: Option<Arc<dyn GramSource>>, basis: Vec<u32>, noise: Stream) -> Self {
-        let n = table.as_ref().map_or(basis.len(), |table| table.n_features);
-        let ridge = 0.3;
-        let mut precision = vec![0.0; n * n];
-        for i in 0..n {
-            for j in 0..n {
-                precision[i * n + j] = gram.as_ref().map_or(0.0, |gram| gram.entry(basis[i] as usize, basis[j] as usize));
+    const RIDGE: f64 = 0.3;
+
+    fn new(source: Source, noise: Stream) -> Self {
+        let (n, prior) = match &source {
+            Source::Features(table) => (table.n_features, vec![0.0; table.n_features * table.n_features]),
+            Source::Columns(gram, points) => {
+                let entry = |a: &u32| points.iter().map(|&b| gram.entry(*a as usize, b as usize)).collect::<Vec<f64>>();
+                (points.len(), points.iter().flat_map(entry).collect())
             }
-            precision[i * n + i] += ridge;
-        }
-        let mut model = Self {
-            table,
-            gram,
-            basis,
-            precision,
-            moments: vec![0.0; n],
-            ridge,
-            weights: Vec::new(),
-            rows: Vec::new(),
-            noise,
-            observations: 0,
         };
+        let (moments, weights, rows) = (vec![0.0; n], vec![0.0; n], vec![0.0; n * n]);
+        let mut model = Self { source, precision: prior, moments, weights, rows, noise, observations: 0 };
+        (0..n).for_each(|i| model.precision[i * n + i] += Self::RIDGE);
         model.draw();
         model
     }
 
     fn h(&self, point: usize) -> Vec<f64> {
-        match (&self.table, &self.gram) {
-            (Some(table), _) => table.row(point).to_vec(),
-            (None, Some(gram)) => self.basis.iter().map(|&p| gram.entry(p as usize, point)).collect(),
-            (None, None) => Vec::new(),
+        match &self.source {
+            Source::Features(table) => table.row(point).to_vec(),
+            Source::Columns(gram, points) => points.iter().map(|&p| gram.entry(p as usize, point)).collect(),
         }
     }
 
     /// Fresh positive noise on the diagonal, a new factor and new weights.
     fn draw(&mut self) {
         let n = self.moments.len();
-        let mut noisy = self.precision.clone();
+        let mut upper = self.precision.clone();
         for i in 0..n {
-            noisy[i * n + i] += 0.1 * self.noise.uniform();
+            upper[i * n + i] += 0.1 * self.noise.uniform();
         }
-        cholesky(&mut noisy, n).expect("positive");
-        // R = scale L^-1, column by column.
-        let scale = if self.gram.is_some() { 1.0 } else { self.ridge.sqrt() };
-        self.rows = vec![0.0; n * n];
-        for j in 0..n {
-            for i in j..n {
-                let mut sum = if i == j { 1.0 } else { 0.0 };
-                for k in j..i {
-                    sum -= noisy[i * n + k] * self.rows[k * n + j];
-                }
-                self.rows[i * n + j] = sum / noisy[i * n + i];
-            }
-        }
-        let half: Vec<f64> = (0..n).map(|i| dot(&self.rows[i * n..(i + 1) * n], &self.moments)).collect();
-        self.weights = (0..n).map(|j| (0..n).map(|i| self.rows[i * n + j] * half[i]).sum()).collect();
-        self.rows.iter_mut().for_each(|entry| *entry *= scale);
-    }
-
-    fn variance(&self) -> VarianceForm {
-        if self.gram.is_some() { VarianceForm::Removed } else { VarianceForm::Added }
+        cholesky_upper(&mut upper, n).expect("positive");
+        let scale = if let Source::Columns(..) = self.source { 1.0 } else { Self::RIDGE.sqrt() };
+        inverse_of_upper_transposed(&upper, n, scale, &mut self.rows);
+        self.weights.copy_from_slice(&self.moments);
+        solve_upper(&upper, &mut self.weights);
     }
 }
 
@@ -132,10 +112,9 @@ impl ScoreModel for Fresh {
         let h = self.h(point);
         let n = h.len();
         let square: f64 = (0..n).map(|i| dot(&self.rows[i * n..(i + 1) * n], &h)).map(|y| y * y).sum();
-        let variance = match (&self.table, &self.gram) {
-            (Some(table), _) => table.residual[point] + square,
-            (None, Some(gram)) => (gram.diagonal(point) - square).max(0.0),
-            (None, None) => square,
+        let variance = match &self.source {
+            Source::Features(table) => table.residual[point] + square,
+            Source::Columns(gram, _) => (gram.diagonal(point) - square).max(0.0),
         };
         Moments { mean: dot(&self.weights, &h), variance }
     }
@@ -149,7 +128,7 @@ impl ScoreModel for Fresh {
     }
 
     fn basis_points(&self) -> &[u32] {
-        &self.basis
+        if let Source::Columns(_, points) = &self.source { points } else { &[] }
     }
 
     fn n_observations(&self) -> u64 {
@@ -157,7 +136,8 @@ impl ScoreModel for Fresh {
     }
 
     fn factor(&self) -> Option<Factor<'_>> {
-        Some(Factor::new((&self.weights).into(), (&self.rows).into(), self.variance()))
+        let form = if let Source::Columns(..) = self.source { VarianceForm::Removed } else { VarianceForm::Added };
+        Some(Factor::new((&self.weights).into(), (&self.rows).into(), form))
     }
 }
 
@@ -177,10 +157,8 @@ impl Driven for Fresh {
         let n = h.len();
         for i in 0..n {
             self.moments[i] += reward * h[i];
-            if self.table.is_some() {
-                for j in 0..n {
-                    self.precision[i * n + j] += h[i] * h[j];
-                }
+            if let Source::Features(_) = self.source {
+                (0..n).for_each(|j| self.precision[i * n + j] += h[i] * h[j]);
             }
         }
         self.observations += 1;
@@ -195,20 +173,20 @@ fn best(model: &dyn ScoreModel, points: impl Iterator<Item = u32>) -> usize {
 }
 
 /// Drives fresh models on every backend and returns what each screen counted; every choice must be that of exact scores of all.
-pub fn drive(
+pub fn drive<D: Driven>(
     backends: &[NamedBackend],
     label: &str,
     basis: &Basis,
     rounds: usize,
     subsets: bool,
-    make: &dyn Fn(usize) -> Box<dyn Driven>,
+    make: impl Fn(usize) -> D,
 ) -> Vec<Counters> {
     let n = basis.n_points();
     let mut all = Vec::new();
     for (name, backend) in backends {
         let domain = backend.prepare(basis).unwrap_or_else(|error| panic!("{name}: {error}"));
         let mut screen = domain.open(TRIALS);
-        let mut models: Vec<Box<dyn Driven>> = (0..TRIALS).map(make).collect();
+        let mut models: Vec<D> = (0..TRIALS).map(&make).collect();
         let mut random = stream(label);
         for round in 0..rounds {
             let subset: Option<Vec<u32>> = (subsets && round % 3 != 1).then(|| {
@@ -290,14 +268,12 @@ pub fn every_form(backends: &[NamedBackend], rounds: usize) {
             ("a table", tabulated(KernelGram::new(Arc::clone(&kernel), points(130, "shared")))),
         ] {
             let basis = Basis::Gram(Arc::clone(&gram));
-            let make = |_: usize| -> Box<dyn Driven> { Box::new(ExactPosterior::new(Arc::clone(&gram), 0.2)) };
-            drive(backends, &format!("{name} as {form}"), &basis, rounds, false, &make);
+            let make = |_| ExactPosterior::new(Arc::clone(&gram), 0.2);
+            drive(backends, &format!("{name} as {form}"), &basis, rounds, false, make);
         }
-        let make = |i: usize| -> Box<dyn Driven> {
-            Box::new(ExactPosterior::new(formula(&kernel, 130, ["own 0", "own 1", "own 2"][i]), 0.05).over_own_inputs())
-        };
-        drive(backends, &format!("{name} over own inputs"), &Basis::Own(130), rounds, false, &make);
-        drive(backends, &format!("{name} over subsets of own inputs"), &Basis::Own(130), rounds, true, &make);
+        let make = |i: usize| ExactPosterior::new(formula(&kernel, 130, &format!("own {i}")), 0.05).over_own_inputs();
+        drive(backends, &format!("{name} over own inputs"), &Basis::Own(130), rounds, false, make);
+        drive(backends, &format!("{name} over subsets of own inputs"), &Basis::Own(130), rounds, true, make);
     }
     over_features(backends, rounds);
     over_a_gram_table(backends, rounds, 130);
@@ -308,37 +284,26 @@ pub fn every_form(backends: &[NamedBackend], rounds: usize) {
 pub fn over_features(backends: &[NamedBackend], rounds: usize) {
     let table = features(300, 20);
     let basis = Basis::Table(Arc::clone(&table));
-    let rows = |_: usize| -> Box<dyn Driven> { Box::new(FeaturePosterior::new(Arc::clone(&table), 0.1)) };
-    drive(backends, "features", &basis, rounds, false, &rows);
-    drive(backends, "subsets of features", &basis, rounds, true, &rows);
-    let fresh = |i: usize| -> Box<dyn Driven> {
-        Box::new(Fresh::new(Some(Arc::clone(&table)), None, Vec::new(), stream(["a", "b", "c"][i])))
-    };
-    drive(backends, "whole factors", &basis, rounds, false, &fresh);
-    drive(backends, "whole factors over subsets", &basis, rounds, true, &fresh);
+    let rows = |_| FeaturePosterior::new(Arc::clone(&table), 0.1);
+    drive(backends, "features", &basis, rounds, false, rows);
+    drive(backends, "subsets of features", &basis, rounds, true, rows);
+    let fresh = |i: usize| Fresh::new(Source::Features(Arc::clone(&table)), stream(["a", "b", "c"][i]));
+    drive(backends, "whole factors", &basis, rounds, false, fresh);
+    drive(backends, "whole factors over subsets", &basis, rounds, true, fresh);
 }
 
 /// Factors taken from the prior, over a table of this many points and subsets of it.
 pub fn over_a_gram_table(backends: &[NamedBackend], rounds: usize, n: usize) {
     let kernel = Arc::new(Matern::new(1.5, Lengthscales::Isotropic(0.4), 1.0));
     let gram = tabulated(KernelGram::new(kernel, points(n, "shared")));
+    let basis = Basis::Gram(Arc::clone(&gram));
+    let fresh = |points: Vec<u32>, i: usize| Fresh::new(Source::Columns(Arc::clone(&gram), points), stream(["a", "b", "c"][i]));
     // Factors of 30 rows, and of one, two and three.
-    let few = |i: usize| -> Box<dyn Driven> {
-        let basis = (0..=i as u32).map(|p| (17 * p + 5) % n as u32).collect();
-        Box::new(Fresh::new(None, Some(Arc::clone(&gram)), basis, stream(["a", "b", "c"][i])))
-    };
-    drive(backends, "small factors taken from the prior", &Basis::Gram(Arc::clone(&gram)), rounds, false, &few);
-    let removed = |i: usize| -> Box<dyn Driven> {
-        let basis = (0..30u32).map(|p| (4 * p + i as u32) % n as u32).collect();
-        Box::new(Fresh::new(None, Some(Arc::clone(&gram)), basis, stream(["a", "b", "c"][i])))
-    };
-    drive(backends, "factors taken from the prior", &Basis::Gram(Arc::clone(&gram)), rounds, false, &removed);
-    drive(backends, "factors taken from the prior, over subsets", &Basis::Gram(gram.clone()), rounds, true, &removed);
-}
-
-/// Covariance by point, as a table.
-fn table(n: usize, entry: impl Fn(usize, usize) -> f64) -> Arc<dyn GramSource> {
-    Arc::new(TableGram::new(n, (0..n * n).map(|e| entry(e / n, e % n)).collect()))
+    let few = |i: usize| fresh((0..=i as u32).map(|p| (17 * p + 5) % n as u32).collect(), i);
+    drive(backends, "small factors taken from the prior", &basis, rounds, false, few);
+    let removed = |i: usize| fresh((0..30).map(|p| (4 * p + i as u32) % n as u32).collect(), i);
+    drive(backends, "factors taken from the prior", &basis, rounds, false, removed);
+    drive(backends, "factors taken from the prior, over subsets", &basis, rounds, true, removed);
 }
 
 /// More ties than a device can name, and numbers beyond its type: exact scores of all points decide, and are counted.
@@ -347,22 +312,22 @@ fn crowds_and_giants_are_scanned() {
     let backends = reference_backends();
     // 400 points in 4 places.
     let crowd = table(400, |a, b| libm::exp(-0.5 * ((a % 4) as f64 - (b % 4) as f64).abs()));
-    let make = |_: usize| -> Box<dyn Driven> { Box::new(ExactPosterior::new(Arc::clone(&crowd), 0.2)) };
-    let mut few = points(4, "few");
-    few = Points::new(2, (0..400).flat_map(|i| few.point(i % 4).to_vec()).collect());
+    let few = points(4, "few");
+    let few = Points::new(2, (0..400).flat_map(|i| few.point(i % 4).to_vec()).collect());
     let kernel = SquaredExponential::new(Lengthscales::Isotropic(0.3), 1.0);
     let w = draw_frequencies(&kernel, 2, 20, &mut stream("w")).expect("a spectral density");
     let crowded = Arc::new(random_fourier(&few, &w, 1.0, None));
-    let rows = |_: usize| -> Box<dyn Driven> { Box::new(FeaturePosterior::new(Arc::clone(&crowded), 0.1)) };
     // Beyond what products of two f32 can hold, but no more than f64 can.
     let giant = table(60, |a, b| 1e36 * libm::exp(-0.01 * ((a as f64) - (b as f64)).powi(2)));
-    let large = |_: usize| -> Box<dyn Driven> { Box::new(ExactPosterior::new(Arc::clone(&giant), 1e35)) };
-    for (label, basis, make) in [
-        ("crowd", Basis::Gram(Arc::clone(&crowd)), &make as &dyn Fn(usize) -> Box<dyn Driven>),
-        ("crowd of features", Basis::Table(Arc::clone(&crowded)), &rows),
-        ("giants", Basis::Gram(Arc::clone(&giant)), &large),
+    let of_gram = |label: &str, gram: Arc<dyn GramSource>, ridge: f64| {
+        drive(&backends, label, &Basis::Gram(Arc::clone(&gram)), 30, false, |_| ExactPosterior::new(Arc::clone(&gram), ridge))
+    };
+    let rows = |_| FeaturePosterior::new(Arc::clone(&crowded), 0.1);
+    for (label, counters) in [
+        ("crowd", of_gram("crowd", crowd, 0.2)),
+        ("crowd of features", drive(&backends, "crowd of features", &Basis::Table(Arc::clone(&crowded)), 30, false, rows)),
+        ("giants", of_gram("giants", giant, 1e35)),
     ] {
-        let counters = drive(&backends, label, &basis, 30, false, make);
         assert!(0 < counters[0].scans, "{label}: f32 scanned nothing");
     }
 }
@@ -373,14 +338,7 @@ fn crowds_and_giants_are_scanned() {
 #[test]
 fn steps_below_the_last_bit_of_a_mean() {
     let gap = 5e-6;
-    let table = Arc::new(FeatureTable {
-        n_points: 2,
-        n_features: 1,
-        values: vec![1.0, 1.0 + gap],
-        residual: vec![0.0; 2],
-        kernel_error: 0.0,
-        form: None,
-    });
+    let table = exact_features(1, vec![1.0, 1.0 + gap]);
     for (name, backend) in reference_backends() {
         let mut screen = backend.prepare(&Basis::Table(Arc::clone(&table))).expect("prepared").open(1);
         let mut model = FeaturePosterior::new(Arc::clone(&table), 1e-8);

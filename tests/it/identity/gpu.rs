@@ -3,17 +3,16 @@
 //!
 //! Without an adapter every test here prints "skipped: no adapter"; with `PRIVATEER_GPU=required` a missing one fails.
 
-use super::backends::{LONG, OPTIONS};
+use super::backends::{LONG, OPTIONS, on, replaced};
 use super::followed::over_followed_dictionaries;
 use super::forms::{over_a_gram_table, over_features};
 use crate::backends::{NamedBackend, open_gpu};
-use crate::support::{run_all, sweep};
+use crate::support::{Ran, sweep};
 use privateer::engine::{Observer, Preparation, Stop, Trace, Unit, run};
 use privateer::env::DataFolder;
-use privateer_backend::device::Device;
-use privateer_backend::device::Precision;
+use privateer_backend::device::{Device, Precision};
 use privateer_backend::gpu::{Gpu, GpuOptions, Replacement};
-use privateer_backend::{Backend, Batched, Counters, Cpu, Fallback};
+use privateer_backend::{Backend, Batched, Counters, Cpu};
 use privateer_config::error::Error;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex};
@@ -24,7 +23,7 @@ fn long() -> String {
 }
 
 fn expected() -> Vec<u64> {
-    run_all(&sweep(&long()), &DataFolder::default(), &Cpu::default(), OPTIONS).expect("a run").bits()
+    on(&Cpu::default(), &long()).expect("a run").bits()
 }
 
 fn backend(gpu: &Gpu, precision: Precision) -> Batched {
@@ -51,7 +50,7 @@ fn planted_faults_of_shaders_are_found() {
         if !gpu.computes_in(precision) {
             continue;
         }
-        match run_all(&sweep(&long()), &DataFolder::default(), &backend(&gpu, precision), OPTIONS) {
+        match on(&backend(&gpu, precision), &long()) {
             Err(error) => println!("{}, {precision:?}: {error}", fault.to),
             Ok(found) => assert_ne!(found.bits(), right, "{}, {precision:?}, was not noticed", fault.to),
         }
@@ -75,10 +74,7 @@ impl Observer for Destroyer {
 #[test]
 fn a_device_lost_in_the_middle_changes_no_byte() {
     let Some(gpu) = open_gpu(GpuOptions::default()) else { return };
-    let said = Arc::new(Mutex::new(Vec::new()));
-    let told = Arc::clone(&said);
-    let device = Arc::new(Batched::new(Arc::new(gpu.clone())));
-    let backend = Fallback::new(device, move |error| told.lock().expect("no panic").push(error.to_string()));
+    let (backend, said) = replaced(Batched::new(Arc::new(gpu.clone())));
     let destroyer = Destroyer(gpu, Mutex::default());
     let (sweep, data) = (sweep(&long()), DataFolder::default());
     let preparation = Preparation::new(&sweep, &data, &backend);
@@ -87,7 +83,7 @@ fn a_device_lost_in_the_middle_changes_no_byte() {
     println!("{said:?}, {:?}", tally.counters);
     assert!(!said.is_empty() && 0 < tally.counters.fallbacks, "nothing was lost: this test tests nothing");
     let rows = destroyer.1.into_inner().expect("no panic");
-    assert_eq!(crate::support::Ran { rows, counters: tally.counters }.bits(), expected());
+    assert_eq!(Ran { rows, counters: tally.counters }.bits(), expected());
 }
 
 /// Tables in several pieces give what whole ones give.
@@ -115,8 +111,7 @@ fn limits_change_no_byte() {
     ] {
         let Some(gpu) = open_gpu(options) else { return };
         for precision in [Precision::F32, Precision::F64].into_iter().filter(|&precision| gpu.computes_in(precision)) {
-            let found = run_all(&sweep(&long()), &DataFolder::default(), &backend(&gpu, precision), OPTIONS).expect("a run");
-            assert_eq!(found.bits(), right, "{precision:?}");
+            assert_eq!(on(&backend(&gpu, precision), &long()).expect("a run").bits(), right, "{precision:?}");
         }
         let backend: Vec<NamedBackend> = vec![("small workgroups".to_owned(), Box::new(Batched::new(Arc::new(gpu))))];
         over_features(&backend, 6);
@@ -130,13 +125,10 @@ fn no_room_is_no_failure() {
     let options = GpuOptions { max_binding: Some(4 << 10), ..GpuOptions::default() };
     let Some(gpu) = open_gpu(options) else { return };
     let bare = backend(&gpu, Precision::F32);
-    let error = run_all(&sweep(&long()), &DataFolder::default(), &bare, OPTIONS).expect_err("a binding of 4 KiB is too small");
+    let error = on(&bare, &long()).expect_err("a binding of 4 KiB is too small");
     assert!(matches!(error, Error::Device { .. }), "{error}");
-    let said = Arc::new(Mutex::new(0));
-    let told = Arc::clone(&said);
-    let fallback = Fallback::new(Arc::new(bare), move |_| *told.lock().expect("no panic") += 1);
+    let (fallback, said) = replaced(bare);
     assert_eq!(fallback.name(), "gpu");
-    let found = run_all(&sweep(&long()), &DataFolder::default(), &fallback, OPTIONS).expect("the CPU carries on");
-    assert_eq!(found.bits(), expected());
-    assert!(0 < *said.lock().expect("no panic"));
+    assert_eq!(on(&fallback, &long()).expect("the CPU carries on").bits(), expected());
+    assert!(!said.lock().expect("no panic").is_empty());
 }

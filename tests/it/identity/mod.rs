@@ -9,7 +9,7 @@ mod followed;
 mod forms;
 #[cfg(feature = "gpu")]
 mod gpu;
-mod lockstep;
+mod one_trial;
 mod posteriors;
 mod pruned_columns;
 mod pruning;

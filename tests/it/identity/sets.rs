@@ -1,11 +1,11 @@
 //! Decision sets: what is played lies in the set of its round, regret is to the best of it, and no backend changes a byte.
 
-use super::backends::OPTIONS;
-use crate::backends::{gpu_backends, reference_backends};
-use crate::support::{prepared, ran, run_all, sweep};
+use super::backends::same_bytes;
+use super::one_trial::refusal;
+use crate::backends::{NamedBackend, gpu_backends, reference_backends};
+use crate::support::{prepared, ran};
 use privateer::engine::Quantity;
 use privateer::env::DataFolder;
-use privateer_backend::Cpu;
 use privateer_numerics::rng::Purpose;
 
 fn spec(sets: &str, policies: &str) -> String {
@@ -61,23 +61,15 @@ fn what_is_played_lies_in_the_set_of_its_round() {
 
 #[test]
 fn sets_are_the_same_on_every_backend() {
-    for sets in &SETS[1..] {
-        let sweep = sweep(&spec(sets, POLICIES));
-        let expected = run_all(&sweep, &DataFolder::default(), &Cpu::default(), OPTIONS).expect("the CPU runs").bits();
-        for (name, backend) in reference_backends().into_iter().chain(gpu_backends()) {
-            let found = run_all(&sweep, &DataFolder::default(), backend.as_ref(), OPTIONS).expect("a run");
-            assert!(found.bits() == expected, "{name}: other bytes with {sets}");
-            assert_eq!(found.counters.violations, 0, "{name}");
-        }
-    }
+    let backends: Vec<NamedBackend> = reference_backends().into_iter().chain(gpu_backends()).collect();
+    same_bytes(&backends, SETS[1..].iter().map(|sets| spec(sets, POLICIES)));
 }
 
 #[test]
 fn policies_that_insist_on_a_point_are_refused() {
     for policy in ["moma-gp-ucb", "ata-gp-ucb"] {
         let text = spec(SETS[0], &format!("[[policy]]\nkind = \"{policy}\"\n"));
-        let error = prepared(&text, &DataFolder::default(), |sweep, preparation| preparation.cell(&sweep.cells[0]).err());
-        let message = error.expect("refused").to_string();
+        let message = refusal(&text).to_string();
         assert!(message.contains("cannot play decision sets") && message.contains("qff-gp-ucb"), "{message}");
     }
 }

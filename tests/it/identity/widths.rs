@@ -1,28 +1,32 @@
 //! Submissions of any width: trials of several cells share them, and the bytes are those of the CPU.
 
+use super::backends::{LONG, replaced};
 use crate::backends::{NamedBackend, gpu_backends, reference_backends};
 use crate::support::{run_all, sweep};
 use privateer::engine::Options;
 use privateer::env::DataFolder;
 use privateer::run::thread_pool;
+use privateer::spec::Sweep;
 use privateer_backend::reference::{Fault, ReferenceDevice};
-use privateer_backend::{Backend, BackendError, Batched, Counters, Cpu, Domain, Fallback, Screen, UpdateKind};
+use privateer_backend::{Backend, BackendError, Batched, Counters, Cpu, Domain, Screen, UpdateKind};
 use privateer_gp::score::{Basis, Candidates, TrialScore};
 use std::sync::{Arc, Mutex};
 
 /// Twelve cells: two bases for each of two horizons; seven trials in blocks of three.
-const SWEEP: &str = "seed = 2\nreferences = false\nrounds = 40\ntrials = 7\nblock = 3\nrecord = { rounds = \"all\" }\n[environment]\nkind = \"rkhs\"\n\
-    domain = { kind = \"grid\", points = 300 }\nkernel = { kind = \"matern\", nu = 2.5, lengthscale = 0.2 }\n\
-    noise = { kind = \"uniform\", bound = 1.0 }\n[privacy]\nmechanism = \"laplace\"\nepsilon = 2.0\n\
-    [[policy]]\nkind = \"igp-ucb\"\nfeatures = { kind = \"random-fourier\", features = 30 }\nbeta = { kind = \"constant\", value = 1.0 }\n\
-    [[policy]]\nkind = \"gp-ucb\"\nbeta = { kind = \"order\", factor = 0.5 }\nridge = 9e-4\n\
-    [sweep.product]\n\"privacy.epsilon\" = [0.5, 2.0, 8.0]\nrounds = [25, 40]\n";
+fn twelve_cells(trials: u64) -> Sweep {
+    let trials = format!("references = false\nrounds = 40\ntrials = {trials}\nblock = 3");
+    let product = "[sweep.product]\n\"privacy.epsilon\" = [0.5, 2.0, 8.0]\nrounds = [25, 40]\n";
+    sweep(&format!("{}{product}", LONG.replace("rounds = 300\ntrials = 4", &trials)))
+}
+
+fn on_the_cpu(sweep: &Sweep) -> Vec<u64> {
+    run_all(sweep, &DataFolder::default(), &Cpu::default(), Options::default()).expect("the CPU runs").bits()
+}
 
 fn widths_of(backends: &[NamedBackend]) {
-    let sweep = sweep(SWEEP);
+    let sweep = twelve_cells(7);
     assert_eq!(sweep.cells.len(), 12);
-    let data = DataFolder::default();
-    let expected = run_all(&sweep, &data, &Cpu::default(), Options::default()).expect("the CPU runs").bits();
+    let (data, expected) = (DataFolder::default(), on_the_cpu(&sweep));
     for (name, backend) in backends {
         for threads in [1, 3] {
             let pool = thread_pool(Some(threads)).expect("threads");
@@ -56,12 +60,10 @@ fn on_a_graphics_adapter() {
 /// A device that is lost while trials of several cells are on it gives all of them to the CPU.
 #[test]
 fn a_lost_device_changes_no_byte() {
-    let sweep = sweep(SWEEP);
-    let data = DataFolder::default();
-    let expected = run_all(&sweep, &data, &Cpu::default(), Options::default()).expect("the CPU runs").bits();
+    let sweep = twelve_cells(7);
+    let (data, expected) = (DataFolder::default(), on_the_cpu(&sweep));
     for after_rounds in [0, 1, 2, 55, 100] {
-        let device = Arc::new(Batched::new(Arc::new(ReferenceDevice::with_fault(Fault::LosesDevice { after_rounds }))));
-        let backend = Fallback::new(device, |_| ());
+        let (backend, _) = replaced(Batched::new(Arc::new(ReferenceDevice::with_fault(Fault::LosesDevice { after_rounds }))));
         let found = run_all(&sweep, &data, &backend, Options::default()).expect("the CPU carries on");
         assert!(0 < found.counters.fallbacks);
         assert_eq!(found.bits(), expected, "{after_rounds}");
@@ -146,9 +148,8 @@ impl Drop for LeavingScreen {
 /// Screens that have left a device, and take memory on the CPU, are at most as many as there are threads.
 #[test]
 fn screens_that_left_a_device_end_one_after_the_other() {
-    let sweep = sweep(&SWEEP.replace("trials = 7", "trials = 40"));
-    let data = DataFolder::default();
-    let expected = run_all(&sweep, &data, &Cpu::default(), Options::default()).expect("the CPU runs").bits();
+    let sweep = twelve_cells(40);
+    let (data, expected) = (DataFolder::default(), on_the_cpu(&sweep));
     for threads in [1, 3] {
         let pool = thread_pool(Some(threads)).expect("threads");
         let backend = Leaving::default();

@@ -1,24 +1,21 @@
 //! Draws serve once: every entry, node, user and batch has its own, and nothing of one batch is left in the next.
 
-use super::parts::{self, interactions, mean_square, stream, sums};
-use privateer_privacy::gradients::{BatchGradients, BatchPlan, Gradient, GradientQuery as Iterates, NoNoise, Sample};
-use privateer_privacy::interactions::{Interaction, InteractionSignal};
+use super::parts::{self, Linear, entries, entries_of, interactions, mean_square, stream, sums};
+use privateer_privacy::gradients::{BatchGradients, BatchPlan, GradientQuery as Iterates, NoNoise, Sample};
+use privateer_privacy::interactions::Interaction;
 use privateer_privacy::mechanism::laplace;
 use privateer_privacy::noise::Noise;
 use privateer_privacy::release::ChannelRelease;
 use privateer_privacy::streams::tree::Tree;
 use privateer_privacy::streams::{Factorisation, PrefixSums, Shape};
 use privateer_privacy::sums::joint;
-use privateer_privacy::{Channel, Query, Raw, Signal};
+use privateer_privacy::{Channel, Query, Raw};
 use std::collections::VecDeque;
 use std::sync::Arc;
 
 fn released(release: &mut ChannelRelease, features: [f64; 2], reward: f64) -> Vec<f64> {
     let query = Query { features: features.to_vec().into(), release: true };
-    match release.release(&query, Raw::seal(reward)).expect("entropy").value() {
-        Signal::Sums(sums) | Signal::Item(sums) => sums.entries.clone(),
-        other => panic!("{other:?}"),
-    }
+    entries(release.release(&query, Raw::seal(reward)).expect("entropy").value())
 }
 
 #[test]
@@ -64,16 +61,6 @@ fn the_tree_draws_in_every_round() {
     }
 }
 
-/// The gradient y x.
-#[derive(Debug)]
-struct Linear;
-
-impl Gradient for Linear {
-    fn gradient(&self, _theta: &[f64], sample: Sample<'_>, out: &mut [f64]) {
-        out.iter_mut().zip(sample.x).for_each(|(out, x)| *out = sample.y * x);
-    }
-}
-
 #[test]
 fn a_batch_holds_nothing_of_the_one_before() {
     let plan = BatchPlan { first: 1, batch: 1, steps: 1 };
@@ -92,17 +79,13 @@ fn every_local_interaction_has_noise_of_its_own() {
     let values: Vec<f64> = (0..400)
         .flat_map(|seed| {
             let (mut privatizer, mut stream) = (mechanism.privatizer(), stream(seed));
-            let mut last = Vec::new();
-            for _ in 0..4 {
-                let interaction = Interaction { context: &[0.0, 0.0], arm: 0, reward: 0.0 };
-                if let InteractionSignal::Sums { entries, .. } =
-                    privatizer.release(Raw::seal(interaction), (&mut stream).into()).value()
-                {
-                    // Off the diagonal of the matrix, and the vector, of both arms.
-                    last = [1, 3, 4, 6, 8, 9].map(|at| entries[at]).to_vec();
-                }
+            let nothing = || Raw::seal(Interaction { context: &[0.0, 0.0], arm: 0, reward: 0.0 });
+            for _ in 0..3 {
+                let _ = privatizer.release(nothing(), (&mut stream).into());
             }
-            last
+            let last = entries_of(privatizer.release(nothing(), (&mut stream).into()).value());
+            // Off the diagonal of the matrix, and the vector, of both arms.
+            [1, 3, 4, 6, 8, 9].map(|at| last[at])
         })
         .collect();
     let ratio = mean_square(&values) / (mechanism.sigma() * mechanism.sigma());

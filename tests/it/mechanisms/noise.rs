@@ -1,22 +1,23 @@
 //! Noise has the law that is stated, simulated at fixed seeds and exact: bounds of five standard errors or more, and six for entropy of the
 //! operating system (a false alarm once in five hundred million).
 
-use super::parts::{d, e, mean_square, released, rewards, stream, sums};
+use super::parts::{
+    Linear, choice_terms, d, e, entries, entries_of, mean_square, need, released, request, rewards, stream, sums,
+};
 use privateer_privacy::curator::{Inputs, InputsNeed, input_noise};
 use privateer_privacy::gradients::{
-    Choice, GeneralizedGaussian, Gradient, GradientQuery as Iterates, IsotropicGaussian, LaplaceVector, Sample, Start,
-    VectorNoise, VertexChoice, Vertices,
+    Choice, GeneralizedGaussian, GradientQuery as Iterates, IsotropicGaussian, LaplaceVector, Sample, Start, VectorNoise,
+    VertexChoice, Vertices,
 };
 use privateer_privacy::gram::GramLayout;
-use privateer_privacy::interactions::ArmStep;
-use privateer_privacy::interactions::choices::{ArmChoices, ChoiceLaw, ChoiceTerms};
+use privateer_privacy::interactions::choices::{ArmChoices, ChoiceLaw};
 use privateer_privacy::interactions::sums::{InteractionSums, SumsTerms};
-use privateer_privacy::interactions::{Interaction, InteractionPrivatizer, InteractionSignal, Link};
+use privateer_privacy::interactions::{ArmStep, Interaction, InteractionPrivatizer, InteractionSignal};
 use privateer_privacy::mechanism::{MECHANISMS, duchi, gaussian, hybrid, laplace, piecewise, response};
 use privateer_privacy::release::RowsRelease;
 use privateer_privacy::streams::Shape;
-use privateer_privacy::sums::{Epochs, SumsNeed, joint, local, privunit};
-use privateer_privacy::{Budget, Calibration, Event, MechanismEntry, Query, Raw, Request, RewardFacts, Signal, gdp_mu};
+use privateer_privacy::sums::{SumsNeed, joint, local, privunit};
+use privateer_privacy::{Calibration, Event, MechanismEntry, Query, Raw, Request, RewardFacts, Signal, gdp_mu};
 use std::sync::Arc;
 
 const N: u64 = 20_000;
@@ -181,16 +182,6 @@ fn laplace_noise_on_vertices_has_its_scale() {
     is_variance(&values, 18.0);
 }
 
-/// The gradient x.
-#[derive(Debug)]
-struct Linear;
-
-impl Gradient for Linear {
-    fn gradient(&self, _theta: &[f64], sample: Sample<'_>, out: &mut [f64]) {
-        out.copy_from_slice(sample.x);
-    }
-}
-
 /// The points 1 and -1.
 #[derive(Debug)]
 struct Ends;
@@ -213,7 +204,7 @@ fn the_exponential_mechanism_over_vertices_has_its_scale() {
         let choice = Choice::Exponential { scale: 1.0 };
         let mut choices = VertexChoice::new(Arc::new(Linear), 1, Start::Half, None, Arc::new(Ends), choice);
         let query = Iterates { now: &[0.0], before: &[0.0] };
-        *choices.release(query, Raw::seal(Sample { x: &[1.0], y: 0.0 }), &mut stream).value()
+        *choices.release(query, Raw::seal(Sample { x: &[1.0], y: 1.0 }), &mut stream).value()
     };
     is_share((0..N).map(|_| chosen() as u64).sum(), N, 1.0 / (1.0 + (-1.0_f64).exp()));
 }
@@ -221,24 +212,10 @@ fn the_exponential_mechanism_over_vertices_has_its_scale() {
 /// Of one arm with one feature after a reward of -1, whose scores are 1/2 and -1/2: how often the second vertex is chosen.
 fn seconds(law: ChoiceLaw) -> u64 {
     let mut stream = stream(11);
-    let terms = ChoiceTerms {
-        n_arms: 1,
-        dimension: 1,
-        radius: 1.0,
-        link: Link::Linear,
-        warm_up: 1,
-        start: Start::Half,
-        law,
-        bounds: None,
-        synthetic: true,
-    };
     let mut chosen = || {
         let interaction = Interaction { context: &[1.0], arm: 0, reward: -1.0 };
-        let second = |signal: &InteractionSignal<'_>| match signal {
-            InteractionSignal::Steps(steps) => steps[0] == ArmStep::Vertex(1),
-            _ => false,
-        };
-        second(ArmChoices::new(terms).release(Raw::seal(interaction), (&mut stream).into()).value())
+        let second = |signal: &InteractionSignal<'_>| matches!(signal, InteractionSignal::Steps([ArmStep::Vertex(1), ..]));
+        second(ArmChoices::new(choice_terms(1, law)).release(Raw::seal(interaction), (&mut stream).into()).value())
     };
     (0..N).filter(|_| chosen()).count() as u64
 }
@@ -295,18 +272,12 @@ fn ledgers_state_the_draws_of_sums() {
     for calibration in Calibration::ALL {
         for entry in joint::ENTRIES.into_iter().chain([local::ENTRY]) {
             for linear in [false, true] {
-                let budget = Budget::new(Some(2.0), Some(1e-3)).expect("a budget");
-                let request = Request { mechanism: entry.name, calibration, budget, clip: Some((0.0, 3.0)) };
+                let request = Request { calibration, clip: Some((0.0, 3.0)), ..request(entry.name, 2.0) };
                 let facts = RewardFacts { bound: 1.0, noise_bound: Some(0.5), range: None, noise_variance: Some(0.1), rounds: 4 };
-                let need = SumsNeed { n_features: M, releases: 4, rounds: 4, epochs: Epochs::One, linear, batch: None };
-                let Ok(mechanism) = (entry.build)(&request, &facts, need) else { continue };
+                let Ok(mechanism) = (entry.build)(&request, &facts, SumsNeed { linear, ..need(M, 4) }) else { continue };
                 let query = Query { features: vec![0.0; M].into(), release: true };
-                let mut one = || match mechanism.privatizer().release(&query, Raw::seal(0.0), (&mut drawn).into()).value() {
-                    Signal::Sums(sums) => sums.entries.clone(),
-                    Signal::Item(item) => item.entries.clone(),
-                    other => panic!("{other:?}"),
-                };
-                let noise: Vec<Vec<f64>> = (0..25).map(|_| one()).collect();
+                let one = |_| entries(mechanism.privatizer().release(&query, Raw::seal(0.0), (&mut drawn).into()).value());
+                let noise: Vec<Vec<f64>> = (0..25).map(one).collect();
                 draws_are_stated(&format!("{} {calibration}", entry.name), &mechanism.ledger().event, 1.0, &noise);
                 seen += 1;
             }
@@ -328,14 +299,11 @@ fn ledgers_state_the_draws_of_sums() {
                     local,
                 };
                 let Ok(mechanism) = InteractionSums::calibrated(terms) else { continue };
-                let mut one = || {
+                let one = |_| {
                     let nothing = Interaction { context: &[0.0; M], arm: 0, reward: 0.0 };
-                    match mechanism.privatizer().release(Raw::seal(nothing), (&mut drawn).into()).value() {
-                        InteractionSignal::Sums { entries, .. } => entries.to_vec(),
-                        other => panic!("{other:?}"),
-                    }
+                    entries_of(mechanism.privatizer().release(Raw::seal(nothing), (&mut drawn).into()).value())
                 };
-                let noise: Vec<Vec<f64>> = (0..25).map(|_| one()).collect();
+                let noise: Vec<Vec<f64>> = (0..25).map(one).collect();
                 let scale = mechanism.context_length() / mechanism.context_unit();
                 let what = format!("interactions, local {local}, {calibration}, length {context_length}");
                 draws_are_stated(&what, &mechanism.ledger().event, scale, &noise);
@@ -351,8 +319,7 @@ fn ledgers_state_the_draws_of_sums() {
 fn ledgers_state_the_draws_of_numbers() {
     for calibration in Calibration::ALL {
         for entry in MECHANISMS.iter().filter(|entry| entry.name != "none") {
-            let budget = Budget::new(Some(2.0), Some(1e-3)).expect("a budget");
-            let request = Request { mechanism: entry.name, calibration, budget, clip: Some((0.0, 3.0)) };
+            let request = Request { calibration, clip: Some((0.0, 3.0)), ..request(entry.name, 2.0) };
             let facts = RewardFacts { bound: 1.0, noise_bound: Some(0.5), range: None, noise_variance: None, rounds: 4 };
             let mechanism = (entry.build)(&request, &facts).expect("a mechanism");
             let (mut privatizer, mut stream) = (mechanism.privatizer(), stream(13));

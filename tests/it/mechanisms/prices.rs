@@ -1,16 +1,15 @@
 //! Sensitivities that noise is calibrated with, against what they are by hand.
 
-use super::parts::{d, e, rewards, sums};
+use super::parts::{d, e, facts, request, rewards, sums};
 use privateer_numerics::linalg::Norm;
 use privateer_privacy::accounting::sensitivity::{self, Participation, Relation};
 use privateer_privacy::gradients::{Constants, SampleClip, Terms, VectorLaw};
 use privateer_privacy::mechanism::{MECHANISMS, laplace};
-use privateer_privacy::quote;
 use privateer_privacy::release::{RowsRelease, SamplerLaw};
 use privateer_privacy::streams::Factorisation;
 use privateer_privacy::streams::tree::Tree;
-use privateer_privacy::sums::{Epochs, SUMS, SumsNeed, batch, joint};
-use privateer_privacy::{Budget, Calibration, Event, Guarantee, Request, RewardFacts, gdp_mu};
+use privateer_privacy::sums::{SUMS, SumsNeed, batch, joint};
+use privateer_privacy::{Calibration, Event, Guarantee, gdp_mu, quote};
 
 #[test]
 fn every_participation_is_priced() {
@@ -47,12 +46,8 @@ fn three_answers_never_cost_as_little_as_one() {
 #[test]
 fn noise_of_rewards_covers_every_answer() {
     let of = |mechanism, count| {
-        let budget = Budget {
-            participation: Participation { count, separation: 1 },
-            ..Budget::new(Some(2.0), Some(1e-3)).expect("a budget")
-        };
-        let request = Request { mechanism, calibration: Calibration::Tight, budget, clip: Some((-1.0, 1.0)) };
-        let facts = RewardFacts { bound: 0.5, noise_bound: Some(0.5), range: None, noise_variance: None, rounds: 8 };
+        let (mut request, facts) = (request(mechanism, 2.0), facts(8));
+        request.budget.participation = Participation { count, separation: 1 };
         match batch::ENTRIES.iter().find(|entry| entry.name == mechanism) {
             Some(entry) => (entry.build)(&request, &facts, SumsNeed::of_rewards(8, None)).expect("a mechanism").ledger(),
             None => {
@@ -76,15 +71,7 @@ fn noise_of_rewards_covers_every_answer() {
 /// Rounds of one user in one released stream are a group: k of them are k mu.
 #[test]
 fn a_group_in_one_stream_is_priced_as_a_group() {
-    let need = SumsNeed { n_features: 2, releases: 8, rounds: 8, epochs: Epochs::One, linear: false, batch: None };
-    let facts = RewardFacts { bound: 0.5, noise_bound: Some(0.5), range: None, noise_variance: None, rounds: 8 };
-    let spec = Request {
-        mechanism: "tree",
-        calibration: Calibration::Tight,
-        budget: Budget::new(Some(1.0), Some(1e-3)).expect("a budget"),
-        clip: Some((-1.0, 1.0)),
-    };
-    let ledger = (joint::ENTRIES[0].build)(&spec, &facts, need).expect("a mechanism").ledger();
+    let ledger = sums(&joint::ENTRIES[0], 1.0, 8).ledger();
     let mu = |k: u64| ledger.composition(k).and_then(|composition| composition.mu()).expect("a Gaussian price");
     assert!((mu(3) - 3.0 * mu(1)).abs() < 1e-12, "{} {}", mu(3), mu(1));
 }
