@@ -52,7 +52,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let budget = Budget::new(Some(4.0), None)?;
     let request = Request { mechanism: "hybrid", calibration: Calibration::Tight, budget, clip: Some((0.0, 1.0)) };
     let facts = RewardFacts { bound: 1.0, noise_bound: None, range: None, noise_variance: None, rounds: 1 };
-    let mut holder = ChannelRelease::of(&Channel::Rewards(hybrid::build(&request, &facts)?))?;
+    let mut holder = ChannelRelease::of(&Channel::Rewards((hybrid::ENTRY.build)(&request, &facts)?))?;
 
     // What crosses over.
     std::fs::write(folder.join("released.csv"), released_inputs)?;

@@ -124,37 +124,32 @@ impl Case {
 
     /// Marks the claim as one of Gaussian privacy.
     #[must_use]
-    pub fn gaussian(mut self) -> Self {
-        self.gaussian = true;
-        self
+    pub fn gaussian(self) -> Self {
+        Self { gaussian: true, ..self }
     }
 
     /// Sets the source of the claim.
     #[must_use]
-    pub fn source(mut self, source: impl Into<String>) -> Self {
-        self.source = source.into();
-        self
+    pub fn source(self, source: impl Into<String>) -> Self {
+        Self { source: source.into(), ..self }
     }
 
     /// Sets the multiplier of the replays.
     #[must_use]
-    pub fn effort(mut self, effort: u64) -> Self {
-        self.effort = effort;
-        self
+    pub fn effort(self, effort: u64) -> Self {
+        Self { effort, ..self }
     }
 
     /// Marks the claim as false.
     #[must_use]
-    pub fn erratum(mut self, erratum: &'static str) -> Self {
-        self.erratum = Some(erratum);
-        self
+    pub fn erratum(self, erratum: &'static str) -> Self {
+        Self { erratum: Some(erratum), ..self }
     }
 
     /// Returns the same attack on another claim.
     #[must_use]
-    pub fn claiming(mut self, name: impl Into<String>, claim: Claim) -> Self {
-        (self.name, self.claim) = (name.into(), claim);
-        self
+    pub fn claiming(self, name: impl Into<String>, claim: Claim) -> Self {
+        Self { name: name.into(), claim, ..self }
     }
 }
 

@@ -81,7 +81,7 @@ pub fn built(
     budget: (f64, f64),
     columns: Option<usize>,
 ) -> Result<Arc<dyn Curator>, Error> {
-    let budget = Budget::new(Some(budget.0), Some(budget.1)).map_err(|refusal| refused(&refusal))?;
+    let budget = Budget::new(Some(budget.0), Some(budget.1)).map_err(refused)?;
     let request = Request { mechanism: entry.name, calibration, budget, clip: None };
-    (entry.build)(&request, InputsNeed { radius: Some(1.0), columns }).map_err(|refusal| refused(&refusal))
+    (entry.build)(&request, InputsNeed { radius: Some(1.0), columns }).map_err(refused)
 }

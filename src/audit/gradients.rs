@@ -10,7 +10,7 @@ use privateer_numerics::linalg::Norm;
 use privateer_numerics::rng::Stream;
 use privateer_privacy::accounting::sensitivity::Participation;
 use privateer_privacy::gradients::{
-    Constants, Gradient, GradientQuery, PrefixGradients, Sample, SampleClip, Start, Terms, VectorLaw, VectorNoise,
+    Clip, Constants, Gradient, GradientQuery, PrefixGradients, Sample, SampleClip, Start, Terms, VectorLaw,
 };
 use privateer_privacy::streams::Factorisation;
 use privateer_privacy::streams::tree::Tree;
@@ -19,6 +19,8 @@ use std::sync::Arc;
 
 /// Dimension of the released vectors.
 pub(super) const DIMENSION: usize = 5;
+/// Number of rounds of an attacked stream.
+pub(super) const ROUNDS: u64 = 8;
 /// The claim, at a delta for which the attack shows most of it.
 pub(super) const CLAIM: Claim = Claim { epsilon: 4.0, delta: 1e-3 };
 
@@ -43,7 +45,7 @@ pub(super) const OUTSIDE: [(&str, f64, f64, &str); 3] = [
     ("not finite", 1.0, f64::INFINITY, "an infinite response and one of -1"),
 ];
 
-/// Terms over a set of diameter 2 with gradients of size 1 in the dual norm of l_p.
+/// Returns the terms over a set of diameter 2 with gradients of size 1 in the dual norm of l_p.
 pub(super) fn terms(
     calibration: Calibration,
     p: f64,
@@ -51,12 +53,18 @@ pub(super) fn terms(
     claim: Claim,
     rounds: u64,
     smoothness: f64,
-) -> Option<Terms> {
-    let norm = Norm::of(p)?;
+) -> Result<Terms, Error> {
+    let budget = Epsilon::try_from(claim.epsilon).ok().zip(Delta::try_from(claim.delta).ok());
+    let (Some(norm), Some(budget)) = (Norm::of(p), budget) else {
+        return Err(Error::Failed {
+            problem: "the claim of an audit is no budget".to_owned(),
+            hint: "this is a fault of the audit: please report it".to_owned(),
+        });
+    };
     let constants = Constants { diameter: 2.0, smoothness, lipschitz: 1.0 };
-    Some(Terms {
+    Ok(Terms {
         calibration,
-        budget: Some((Epsilon::try_from(claim.epsilon).ok()?, Delta::try_from(claim.delta).ok()?)),
+        budget: Some(budget),
         participation: Participation::ONCE,
         rounds,
         dimension,
@@ -121,60 +129,103 @@ pub fn printed_gamma_scale() -> Result<Vec<Case>, Error> {
 }
 
 fn of_sums(name: &str, generalized: bool, calibration: Calibration, claim: Claim) -> Result<Vec<Case>, Error> {
-    let rounds = 8;
     // The dual of l_1.5 is l_3.
-    let Some(terms) = terms(calibration, 1.5, DIMENSION, claim, rounds, 0.0) else { return Ok(Vec::new()) };
-    let factorisation: Arc<dyn Factorisation> = Arc::new(Tree::new(rounds));
-    let priced = terms.sum_noise(generalized, factorisation.as_ref(), 1.0).map_err(|refusal| refused(&refusal))?;
+    let terms = terms(calibration, 1.5, DIMENSION, claim, ROUNDS, 0.0)?;
+    let factorisation: Arc<dyn Factorisation> = Arc::new(Tree::new(ROUNDS));
+    let priced = terms.sum_noise(generalized, factorisation.as_ref(), 1.0).map_err(refused)?;
     let (law, clip) = (priced.noise, terms.bounds(1.0));
     let weights = weights(factorisation.as_ref(), &[1]);
+    let attacked = AttackedSums { factorisation, law, clip, start: Start::Half, generalized, changed: vec![1] };
     let direction = direction(generalized);
-    let of = Arc::clone(&factorisation);
-    // Gradients g and -g in round 1, or data outside the clip; the transcript contains all releases.
-    let play = move |side: Side, (size, y): (f64, f64), stream: &mut Stream, seen: &mut dyn FnMut(u64, &[f64])| {
-        let Some(sampler) = law.sampler() else { return false };
-        let noise: (&dyn Factorisation, Box<dyn VectorNoise>) = (of.as_ref(), sampler);
-        let mut sums = PrefixGradients::new(Arc::new(LinearLoss), DIMENSION, Start::Half, clip, Some(noise));
-        let origin = [0.0; DIMENSION];
-        let query = GradientQuery { now: &origin, before: &origin };
-        (1..=rounds).all(|t| {
-            let (sign, y) = if t == 1 { response(side, y) } else { (0.0, 0.0) };
+    let score = move |at: usize, released: &[f64]| match law {
+        VectorLaw::Generalized { .. } if (at + 1).is_power_of_two() => separation(law, released, &direction),
+        VectorLaw::Generalized { .. } | VectorLaw::None | VectorLaw::Unit(_) => 0.0,
+        VectorLaw::Gaussian { .. } => weights[at] * separation(law, released, &direction),
+    };
+    let pair = format!("gradients g and -g in round 1 of {ROUNDS}, length 1 in l3, all others zero");
+    let words =
+        if generalized { "the likelihood ratio of the nodes that hold round 1" } else { "the likelihood ratio of all prefixes" };
+    let mut cases = vec![attacked.scored(name.to_owned(), claim, pair, words, score)];
+    if calibration.redesigns() {
+        cases.extend(attacked.outside(name, claim));
+    }
+    Ok(cases)
+}
+
+/// Holds prefix sums of gradients of which some rounds change: g on one side and -g on the other; all others are zero.
+#[derive(Clone)]
+pub(super) struct AttackedSums {
+    pub(super) factorisation: Arc<dyn Factorisation>,
+    pub(super) law: VectorLaw,
+    pub(super) clip: Option<Clip>,
+    pub(super) start: Start,
+    pub(super) generalized: bool,
+    /// The rounds that change, from 1.
+    pub(super) changed: Vec<u64>,
+}
+
+impl AttackedSums {
+    /// Plays the stream and shows each release with its number, from 0; returns false if one is refused.
+    ///
+    /// * `size`, `y` — factor of the features of the changed samples, and their response
+    fn play(&self, side: Side, (size, y): (f64, f64), stream: &mut Stream, mut seen: impl FnMut(usize, &[f64])) -> bool {
+        let direction = direction(self.generalized);
+        let noise = self.law.sampler().map(|sampler| (self.factorisation.as_ref(), sampler));
+        let mut sums = PrefixGradients::new(Arc::new(LinearLoss), DIMENSION, self.start, self.clip, noise);
+        let query = GradientQuery { now: &[0.0; DIMENSION], before: &[0.0; DIMENSION] };
+        (1..=ROUNDS).all(|t| {
+            let (sign, y) = if self.changed.contains(&t) { response(side, y) } else { (0.0, 0.0) };
             let x = direction.map(|d| sign * size * d);
             let released = sums.release(query, Raw::seal(Sample { x: &x, y }), stream);
             released.is_ok_and(|released| {
-                seen(t, released.value());
+                seen(t as usize - 1, released.value());
                 true
             })
         })
-    };
-    let scored = play.clone();
-    let attack = move |side: Side, stream: &mut Stream| {
-        let mut score = 0.0;
-        let whole = scored(side, (1.0, 1.0), stream, &mut |t, released| {
-            score += match law {
-                VectorLaw::Generalized { .. } if t.is_power_of_two() => separation(law, released, &direction),
-                VectorLaw::Generalized { .. } | VectorLaw::None | VectorLaw::Unit(_) => 0.0,
-                VectorLaw::Gaussian { .. } => weights[t as usize - 1] * separation(law, released, &direction),
-            };
-        });
-        if whole { score } else { f64::NAN }
-    };
-    let pair = format!("gradients g and -g in round 1 of {rounds}, length 1 in l3, all others zero");
-    let words =
-        if generalized { "the likelihood ratio of the nodes that hold round 1" } else { "the likelihood ratio of all prefixes" };
-    let mut cases = vec![Case::new(name, claim, pair, words, attack)];
-    for (suffix, size, y, words) in OUTSIDE.into_iter().filter(|_| calibration.redesigns()) {
-        let play = play.clone();
-        let pair = format!("{words} in round 1 of {rounds}, all others zero");
-        let transcript = move |side: Side, stream: &mut Stream, row: &mut [f64]| {
-            play(side, (size, y), stream, &mut |t, released| {
-                row[(t as usize - 1) * DIMENSION..][..DIMENSION].copy_from_slice(released);
-            })
-        };
-        cases.push(Case::discriminant(format!("{name}, {suffix}"), claim, pair, rounds as usize * DIMENSION, transcript));
     }
-    let finished = |case: Case| if generalized { case } else { case.gaussian() };
-    Ok(cases.into_iter().map(|case| finished(case.source("docs/proofs/gradients.md"))).collect())
+
+    /// Returns the case that adds up the scores of all releases.
+    pub(super) fn scored(
+        &self,
+        name: String,
+        claim: Claim,
+        pair: String,
+        words: &str,
+        score: impl Fn(usize, &[f64]) -> f64 + Send + Sync + 'static,
+    ) -> Case {
+        let sums = self.clone();
+        let attack = move |side: Side, stream: &mut Stream| {
+            let mut total = 0.0;
+            let whole = sums.play(side, (1.0, 1.0), stream, |at, released| total += score(at, released));
+            if whole { total } else { f64::NAN }
+        };
+        self.finished(Case::new(name, claim, pair, words, attack))
+    }
+
+    /// Returns the cases of data beyond the clip, whose transcripts hold all releases.
+    pub(super) fn outside(&self, name: &str, claim: Claim) -> impl Iterator<Item = Case> {
+        OUTSIDE.into_iter().map(move |(suffix, size, y, words)| {
+            let sums = self.clone();
+            let pair = format!("{words} in round 1 of {ROUNDS}, all others zero");
+            let play = move |side: Side, stream: &mut Stream, row: &mut [f64]| {
+                sums.play(side, (size, y), stream, |at, released| {
+                    row[at * DIMENSION..][..DIMENSION].copy_from_slice(released);
+                })
+            };
+            let width = ROUNDS as usize * DIMENSION;
+            self.finished(Case::discriminant(format!("{name}, {suffix}"), claim, pair, width, play))
+        })
+    }
+
+    fn finished(&self, case: Case) -> Case {
+        finished(case, self.generalized)
+    }
+}
+
+/// Adds what all cases of gradients share.
+pub(super) fn finished(case: Case, generalized: bool) -> Case {
+    let case = case.source("docs/proofs/gradients.md");
+    if generalized { case } else { case.gaussian() }
 }
 
 /// Returns the sign and the response of the changed sample.

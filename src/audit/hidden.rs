@@ -2,14 +2,14 @@
 //!
 //! They are those of `phased-sgd`, `snowball-sgd` and `noisy-giga`.
 
-use super::gradients::{CLAIM, DIMENSION, LinearLoss, direction, terms};
+use super::gradients::{CLAIM, DIMENSION, LinearLoss, direction, finished, terms};
 use super::rewards::refused;
 use super::{Case, Side};
 use crate::oco::learner::{noisy_giga, phased_sgd, snowball_sgd::Snowball};
 use privateer_config::error::Error;
 use privateer_numerics::linalg::dot;
 use privateer_numerics::rng::Stream;
-use privateer_privacy::gradients::{HiddenDescent, HiddenSteps, PricedNoise, Projection, Sample, StepNoise, Terms, VectorLaw};
+use privateer_privacy::gradients::{HiddenDescent, HiddenSteps, PricedNoise, Projection, Sample, Terms, VectorLaw};
 use privateer_privacy::{Calibration, Raw, Refusal};
 use std::sync::Arc;
 
@@ -78,12 +78,9 @@ pub fn iterates() -> Result<Vec<Case>, Error> {
     Ok(vec![of(1), of(5)])
 }
 
-/// Calibrated noise, or why the terms are refused.
-type Calibrated = Result<PricedNoise<StepNoise>, Refusal>;
-
-fn calibrated(n: u64, noise: impl Fn(&Terms) -> Calibrated) -> Result<Option<(Terms, f64)>, Error> {
-    let Some(terms) = terms(Calibration::Tight, 1.5, DIMENSION, CLAIM, n, 0.0) else { return Ok(None) };
-    let noise = noise(&terms).map_err(|refusal| refused(&refusal))?.noise;
+fn calibrated(n: u64, noise: impl Fn(&Terms) -> Result<PricedNoise<VectorLaw>, Refusal>) -> Result<Option<(Terms, f64)>, Error> {
+    let terms = terms(Calibration::Tight, 1.5, DIMENSION, CLAIM, n, 0.0)?;
+    let noise = noise(&terms).map_err(refused)?.noise;
     Ok(if let VectorLaw::Gaussian { sigma } = noise { Some((terms, sigma)) } else { None })
 }
 
@@ -111,6 +108,5 @@ fn case(
         seen(&along)
     };
     let pair = format!("gradients g and -g in round {changed} of {n}, length 1 in l3, all others zero");
-    let case = Case::new(name, CLAIM, pair, "the likelihood ratio of the releases that hold it", attack);
-    case.source("docs/proofs/gradients.md").gaussian()
+    finished(Case::new(name, CLAIM, pair, "the likelihood ratio of the releases that hold it", attack), false)
 }

@@ -132,9 +132,8 @@ const fn sound(name: &'static str, summary: &'static str, cases: fn() -> Result<
 }
 
 impl AuditEntry {
-    const fn of(mut self, of: &'static [&'static str]) -> Self {
-        self.of = of;
-        self
+    const fn of(self, of: &'static [&'static str]) -> Self {
+        Self { of, ..self }
     }
 }
 
@@ -144,7 +143,7 @@ const fn broken(
     summary: &'static str,
     cases: fn() -> Result<Vec<Case>, Error>,
 ) -> AuditEntry {
-    AuditEntry { name, erratum: Some(erratum), summary, of: &[], cases }
+    AuditEntry { erratum: Some(erratum), ..sound(name, summary, cases) }
 }
 
 /// Returns the audits of this name, or of this erratum (case-insensitive).

@@ -50,9 +50,8 @@ impl Part {
 
     /// Returns the same part with equal variance for every stored entry.
     #[must_use]
-    pub fn even(mut self) -> Self {
-        self.shape = Shape::Vector(self.first.len());
-        self
+    pub fn even(self) -> Self {
+        Self { shape: Shape::Vector(self.first.len()), ..self }
     }
 
     /// Returns `(first - second)/variance`, entry by entry.

@@ -80,7 +80,7 @@ fn of(name: &str, noise: SumsAttackNoise) -> Result<Vec<Case>, Error> {
 
 fn case(name: &str, noise: SumsAttackNoise, plan: &AnswerAttackPlan) -> Result<Case, Error> {
     let &AnswerAttackPlan { suffix, pair, participation, size, change } = plan;
-    let budget = Budget::new(Some(EPSILON), None).map_err(|refusal| refused(&refusal))?;
+    let budget = Budget::new(Some(EPSILON), None).map_err(refused)?;
     let request = Request {
         mechanism: exponential::ENTRY.name,
         calibration: Calibration::Tight,
@@ -90,7 +90,7 @@ fn case(name: &str, noise: SumsAttackNoise, plan: &AnswerAttackPlan) -> Result<C
     let rounds = CANDIDATES * PULLS;
     let facts = RewardFacts { bound: 0.5, noise_bound: Some(0.5), range: None, noise_variance: None, rounds };
     let need = SumsNeed { n_features: CANDIDATES as usize, releases: 1, rounds, epochs: Epochs::One, linear: false, batch: None };
-    let mechanism = (exponential::ENTRY.build)(&request, &facts, need).map_err(|refusal| refused(&refusal))?;
+    let mechanism = (exponential::ENTRY.build)(&request, &facts, need).map_err(refused)?;
     let (claim, of) = (claim(&mechanism.ledger()), Arc::clone(&mechanism));
     let attack = move |side: Side, stream: &mut Stream| {
         let Some(mut take) = noise.taker(&of) else { return f64::NAN };

@@ -38,7 +38,9 @@ pub fn cases(entry: &MechanismEntry) -> Result<Vec<Case>, Error> {
             let at = if claims { format!("{label} at {epsilon}") } else { label.clone() };
             cases.push(of_ends(at.clone(), &mechanism, (1.0, -1.0), "the ends of the clip range [-1, 1]"));
             if claims && calibration == Calibration::Tight {
-                cases.push(of_returning(format!("{at}, {RETURNS} answers"), &returning(entry, epsilon)?));
+                // A mechanism that is calibrated for a user who answers several times.
+                let returning = built_for(entry, Calibration::Tight, (epsilon, RETURNS), true)?;
+                cases.push(of_returning(format!("{at}, {RETURNS} answers"), &returning));
             }
             if claims && Some(&epsilon) == epsilons.last() {
                 let outside = [
@@ -59,11 +61,6 @@ pub fn cases(entry: &MechanismEntry) -> Result<Vec<Case>, Error> {
 
 /// Answers of one user that a claim covers.
 const RETURNS: u64 = 4;
-
-/// Returns a mechanism that is calibrated for a user who answers several times.
-fn returning(entry: &MechanismEntry, epsilon: f64) -> Result<Arc<dyn RewardMechanism>, Error> {
-    built_for(entry, Calibration::Tight, (epsilon, RETURNS), true)
-}
 
 /// Returns the attack that compares a user who always gives 1 with one who always gives -1.
 ///
@@ -126,7 +123,7 @@ fn built_for(
     (epsilon, count): (f64, u64),
     bounded: bool,
 ) -> Result<Arc<dyn RewardMechanism>, Error> {
-    let budget = Budget::new(Some(epsilon), Some(WITH_DELTA.1)).map_err(|refusal| refused(&refusal))?;
+    let budget = Budget::new(Some(epsilon), Some(WITH_DELTA.1)).map_err(refused)?;
     let request = Request {
         mechanism: entry.name,
         calibration,
@@ -140,10 +137,10 @@ fn built_for(
         noise_variance: Some(1.0 / 12.0),
         rounds: 1000,
     };
-    (entry.build)(&request, &facts).map_err(|refusal| refused(&refusal))
+    (entry.build)(&request, &facts).map_err(refused)
 }
 
-pub(super) fn refused(refusal: &Refusal) -> Error {
+pub(super) fn refused(refusal: Refusal) -> Error {
     Error::Failed {
         problem: format!("a registered mechanism refuses its own audit: {refusal}"),
         hint: "this is a fault of the mechanism or of its audit: please report it".to_owned(),

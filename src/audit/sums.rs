@@ -61,7 +61,6 @@ pub fn released_batches(entry: &SumsEntry) -> Result<Vec<Case>, Error> {
     of(entry, EXACT_ROUNDS, SumsAttackNoise::Exact)
 }
 
-/// Names the source of the attacked noise.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum SumsAttackNoise {
     Simulated,
@@ -174,7 +173,7 @@ fn case(entry: &SumsEntry, noise: SumsAttackNoise, plan: SumsAttackPlan) -> Resu
     let SumsAttackPlan { suffix, pair, rounds, participations, every, ends, covered, first, second } = plan;
     let releases = ends.map_or(rounds / every, |ends| ends.len() as u64);
     let (epsilon, delta) = if entry.name == shuffle::ENTRY.name { SHUFFLED } else { BUDGET };
-    let budget = Budget::new(Some(epsilon), Some(delta)).map_err(|refusal| refused(&refusal))?;
+    let budget = Budget::new(Some(epsilon), Some(delta)).map_err(refused)?;
     let request = Request {
         mechanism: entry.name,
         calibration: Calibration::Tight,
@@ -186,7 +185,7 @@ fn case(entry: &SumsEntry, noise: SumsAttackNoise, plan: SumsAttackPlan) -> Resu
     };
     let facts = RewardFacts { bound: 0.5, noise_bound: Some(0.5), range: None, noise_variance: None, rounds };
     let need = SumsNeed { n_features: FEATURES, releases, rounds, epochs: Epochs::One, linear: false, batch: Some(every) };
-    let mechanism = (entry.build)(&request, &facts, need).map_err(|refusal| refused(&refusal))?;
+    let mechanism = (entry.build)(&request, &facts, need).map_err(refused)?;
     let claim = claim_of(&mechanism.ledger(), if covered { 1 } else { participations });
     // Bits hide each other least where those of all others are likely to be the same.
     let reward = if entry.name == shuffle::ENTRY.name { -1.0 } else { 0.3 };

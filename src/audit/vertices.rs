@@ -9,7 +9,7 @@ use super::rewards::refused;
 use super::{Case, Claim, Side};
 use privateer_config::error::Error;
 use privateer_numerics::rng::Stream;
-use privateer_privacy::gradients::{Choice, GradientQuery, LaplaceVector, Sample, Start, VertexChoice, Vertices};
+use privateer_privacy::gradients::{Choice, ChoiceLaw, GradientQuery, Sample, Start, VertexChoice, Vertices};
 use privateer_privacy::{Calibration, Raw};
 use std::sync::Arc;
 
@@ -71,22 +71,15 @@ pub fn whole_first_gradient() -> Result<Vec<Case>, Error> {
     Ok(cases)
 }
 
-fn law(gumbel: bool, scale: f64) -> Choice {
-    if gumbel { Choice::Exponential { scale } } else { Choice::Noisy(Box::new(LaplaceVector { scale })) }
-}
-
 fn stream(name: &str, gumbel: bool, start: Start, claim: Claim) -> Result<Vec<Case>, Error> {
-    let Some(terms) = terms(Calibration::Tight, 1.0, 1, claim, ROUNDS, 0.0) else { return Ok(Vec::new()) };
-    let priced = terms.choice_noise(gumbel, 1.0).map_err(|refusal| refused(&refusal))?;
-    let Some((_, scale)) = priced.noise else { return Ok(Vec::new()) };
+    let terms = terms(Calibration::Tight, 1.0, 1, claim, ROUNDS, 0.0)?;
+    let law = terms.choice_noise(gumbel, 1.0).map_err(refused)?.noise;
     // The bound on contributions would halve the whole first gradient; the paper has no bound.
     let clip = terms.bounds(1.0).filter(|_| start == Start::Half);
     let attack = move |(size, y): (f64, f64)| {
         move |side: Side, stream: &mut Stream| {
-            let mut choices =
-                VertexChoice::new(Arc::new(LinearLoss), 1, start, clip, Arc::new(VertexEnds(1)), law(gumbel, scale));
-            let origin = [0.0];
-            let query = GradientQuery { now: &origin, before: &origin };
+            let mut choices = VertexChoice::new(Arc::new(LinearLoss), 1, start, clip, Arc::new(VertexEnds(1)), Choice::from(law));
+            let query = GradientQuery { now: &[0.0], before: &[0.0] };
             let mut score = 0.0;
             for t in 1..=ROUNDS {
                 let (sign, y) = if t == 1 { response(side, y) } else { (0.0, 0.0) };
@@ -119,18 +112,12 @@ pub(super) fn falling(t: u64) -> f64 {
 /// The first score moves from 1/2 to -1/2, and all others move the other way.
 fn one_choice(name: &str, gumbel: bool) -> Case {
     let scale = 2.0 / ONE_CHOICE.epsilon;
+    let law = if gumbel { ChoiceLaw::Gumbel { scale } } else { ChoiceLaw::Laplace { scale } };
     let attack = move |side: Side, stream: &mut Stream| {
-        let mut choices = VertexChoice::new(
-            Arc::new(LinearLoss),
-            1,
-            Start::Half,
-            None,
-            Arc::new(VertexEnds(CANDIDATES - 1)),
-            law(gumbel, scale),
-        );
-        let origin = [0.0];
+        let ends = Arc::new(VertexEnds(CANDIDATES - 1));
+        let mut choices = VertexChoice::new(Arc::new(LinearLoss), 1, Start::Half, None, ends, Choice::from(law));
         let x = [side.pick(-1.0, 1.0)];
-        let query = GradientQuery { now: &origin, before: &origin };
+        let query = GradientQuery { now: &[0.0], before: &[0.0] };
         let chosen = *choices.release(query, Raw::seal(Sample { x: &x, y: 1.0 }), stream).value();
         if chosen == 0 { 1.0 } else { 0.0 }
     };

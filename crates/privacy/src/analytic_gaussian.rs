@@ -78,14 +78,7 @@ fn erfcx(x: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn epsilon(value: f64) -> Epsilon {
-        Epsilon::try_from(value).expect("a budget")
-    }
-
-    fn delta(value: f64) -> Delta {
-        Delta::try_from(value).expect("a probability")
-    }
+    use crate::testing::{delta, epsilon};
 
     /// Reference values of an independent implementation: (epsilon, delta, mu).
     const MU: [(f64, f64, f64); 13] = [

@@ -34,11 +34,7 @@ impl Calibration {
 
     /// Returns the name that specs use.
     pub fn name(self) -> &'static str {
-        match self {
-            Self::AsPrinted => "as-printed",
-            Self::Corrected => "corrected",
-            Self::Tight => "tight",
-        }
+        Self::NAMES[self as usize]
     }
 
     /// Returns whether errata in a paper's algorithm are put right, beyond its noise.
@@ -118,29 +114,30 @@ pub(crate) struct NoiseTerms<'a> {
     pub(crate) printed: Option<(Scale, Scale)>,
 }
 
+impl<'a> NoiseTerms<'a> {
+    /// States the noise of one release of a user, whose least scale follows from the event's price, and that no paper prints.
+    pub(crate) fn priced(
+        epsilon: Epsilon,
+        delta: Option<Delta>,
+        event: &'a dyn Fn(f64) -> Event,
+        least_formula: &'a str,
+    ) -> Self {
+        Self { budget: (epsilon, delta), releases: 1, event, closed: None, least_formula, printed: None }
+    }
+}
+
 impl fmt::Display for Calibration {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.name())
     }
 }
 
-/// Reports a word that names no calibration.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct UnknownCalibration(pub String);
-
-impl fmt::Display for UnknownCalibration {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "unknown calibration `{}`, expected one of `as-printed`, `corrected`, `tight`", self.0)
-    }
-}
-
-impl std::error::Error for UnknownCalibration {}
-
 impl FromStr for Calibration {
-    type Err = UnknownCalibration;
+    type Err = String;
 
-    fn from_str(word: &str) -> Result<Self, UnknownCalibration> {
-        Self::ALL.into_iter().find(|calibration| calibration.name() == word).ok_or_else(|| UnknownCalibration(word.to_owned()))
+    fn from_str(word: &str) -> Result<Self, String> {
+        let known = Self::ALL.into_iter().find(|calibration| calibration.name() == word);
+        known.ok_or_else(|| format!("unknown calibration `{word}`, expected one of `as-printed`, `corrected`, `tight`"))
     }
 }
 
@@ -154,7 +151,7 @@ mod tests {
             assert_eq!(calibration.to_string(), name);
             assert_eq!(name.parse(), Ok(calibration));
         }
-        let refused = "tigth".parse::<Calibration>().map_err(|e| e.to_string());
+        let refused = "tigth".parse::<Calibration>();
         assert_eq!(refused, Err("unknown calibration `tigth`, expected one of `as-printed`, `corrected`, `tight`".to_owned()));
     }
 }

@@ -7,6 +7,7 @@ use crate::gram::GramLayout;
 use crate::interactions::sums::{InteractionSums, SumsTerms};
 use crate::mechanism::MECHANISMS;
 use crate::sums::{Epochs, SUMS, SumsNeed};
+use crate::testing::{delta as d, epsilon as e};
 use crate::{
     Budget, Calibration, Claim, ClaimUnit, Delta, Epsilon, Event, Guarantee, Ledger, Protection, Refusal, Request, RewardFacts,
     price,
@@ -69,8 +70,8 @@ const DELTAS: [f64; 3] = [0.1, 1e-3, 1e-10];
 /// Calls `check` with all budgets, under all calibrations.
 fn over_budgets(check: impl Fn(Calibration, Epsilon, Delta)) {
     for calibration in Calibration::ALL {
-        for epsilon in EPSILONS.map(|epsilon| Epsilon::try_from(epsilon).expect("a budget")) {
-            for delta in DELTAS.map(|delta| Delta::try_from(delta).expect("a probability")) {
+        for epsilon in EPSILONS.map(e) {
+            for delta in DELTAS.map(d) {
                 check(calibration, epsilon, delta);
             }
         }
@@ -79,6 +80,23 @@ fn over_budgets(check: impl Fn(Calibration, Epsilon, Delta)) {
 
 fn facts(range: Option<(f64, f64)>, rounds: u64) -> RewardFacts {
     RewardFacts { bound: 1.0, noise_bound: Some(0.5), range, noise_variance: Some(0.1), rounds }
+}
+
+/// Makes the terms of gradients in the norm l_p.
+fn terms(calibration: Calibration, budget: (Epsilon, Delta), p: f64) -> Terms {
+    let norm = Norm::of(p).expect("a norm");
+    let actual = Constants { diameter: 2.0, smoothness: 0.7, lipschitz: 1.3 };
+    Terms {
+        participation: Participation::ONCE,
+        calibration,
+        budget: Some(budget),
+        rounds: 1,
+        dimension: 1,
+        norm,
+        actual,
+        stated: actual,
+        clip: Some(SampleClip { norm: norm.dual(), radius: 1.0 }),
+    }
 }
 
 #[test]
@@ -156,20 +174,7 @@ fn interactions_take_the_least_noise() {
 fn gradients_take_the_least_noise() {
     over_budgets(|calibration, epsilon, delta| {
         for (p, rounds) in [(1.5, 4), (1.0, 1000), (2.0, 17)] {
-            let norm = Norm::of(p).expect("a norm");
-            let actual = Constants { diameter: 2.0, smoothness: 0.7, lipschitz: 1.3 };
-            let (budget, clip) = (Some((epsilon, delta)), Some(SampleClip { norm: norm.dual(), radius: 1.0 }));
-            let terms = Terms {
-                participation: Participation::ONCE,
-                calibration,
-                budget,
-                rounds,
-                dimension: 9,
-                norm,
-                actual,
-                stated: actual,
-                clip,
-            };
+            let terms = Terms { rounds, dimension: 9, ..terms(calibration, (epsilon, delta), p) };
             let tree = crate::Factor::Tree.factorisation(rounds, Participation::ONCE);
             let plan = BatchPlan { first: 2, batch: 1, steps: rounds - 2 };
             for generalized in [true, false].into_iter().filter(|generalized| *generalized || calibration.redesigns()) {
@@ -185,23 +190,10 @@ fn gradients_take_the_least_noise() {
 /// One order of the Rényi bound costs much time: one budget for each calibration.
 #[test]
 fn stored_gradients_take_the_least_noise() {
-    let (epsilon, delta) = (Epsilon::try_from(1.0).expect("a budget"), Delta::try_from(1e-3).expect("a probability"));
+    let budget = (e(1.0), d(1e-3));
     for calibration in Calibration::ALL {
-        let norm = Norm::of(2.0).expect("a norm");
-        let actual = Constants { diameter: 2.0, smoothness: 0.7, lipschitz: 1.3 };
-        let clip = Some(SampleClip { norm, radius: 1.0 });
-        let terms = Terms {
-            participation: Participation::ONCE,
-            calibration,
-            budget: Some((epsilon, delta)),
-            rounds: 30,
-            dimension: 3,
-            norm,
-            actual,
-            stated: actual,
-            clip,
-        };
-        sound_noise(terms.stored_noise(899), (epsilon, delta), calibration);
+        let terms = Terms { rounds: 30, dimension: 3, ..terms(calibration, budget, 2.0) };
+        sound_noise(terms.stored_noise(899), budget, calibration);
     }
 }
 
@@ -220,9 +212,7 @@ fn inputs_take_the_least_noise() {
 #[test]
 fn printed_noise_is_the_formula() {
     let [printed, corrected, tight] = Calibration::ALL.map(|calibration| {
-        let delta = Delta::try_from(0.1).expect("a probability");
-        let budget = Budget::from((Epsilon::try_from(1.0).expect("a budget"), delta));
-        let request = Request { mechanism: "laplace", calibration, budget, clip: None };
+        let request = Request { mechanism: "laplace", calibration, budget: (e(1.0), d(0.1)).into(), clip: None };
         let built = (MECHANISMS[1].build)(&request, &facts(Some((0.0, 1.0)), 10)).expect("a mechanism");
         (built.laplace_scale(), built.ledger().noise_formula)
     });

@@ -2,7 +2,7 @@
 //!
 //! A unit owns everything that follows from it: threat model, notes, and why a claim about it fails.
 
-use super::{Adversary, Budget, Calibration, Event, Growth, RadiusUnits, ThreatModel, Unit};
+use super::{Adversary, Budget, Calibration, Event, Growth, RadiusUnits, Request, ThreatModel, Unit};
 
 /// Carries a mechanism's own statement; [`super::Ledger::of`] adds the price.
 #[derive(Debug, Clone)]
@@ -24,6 +24,15 @@ pub struct Claim {
     pub doubt: Option<(&'static str, &'static str)>,
     /// Further notes.
     pub notes: Vec<String>,
+}
+
+impl Claim {
+    /// States the claim of a request whose mechanism is named and whose budget has a delta only if the claim has one.
+    pub fn of(request: &Request, unit: ClaimUnit, event: Event, noise_formula: impl Into<String>) -> Self {
+        let Request { mechanism, calibration, budget, .. } = *request;
+        let noise_formula = noise_formula.into();
+        Self { mechanism, calibration, unit, event, budget, noise_formula, doubt: None, notes: Vec::new() }
+    }
 }
 
 /// Says what the budget of a claim protects.

@@ -7,9 +7,9 @@ use crate::accounting::sensitivity::{Participation, Relation, gram_and_reward_mu
 use crate::calibration::NoiseTerms;
 use crate::noise::{GREATEST_SIGMA, Grid, MOST_STEPS, ReleaseError};
 use crate::planted::{self, PlantedFault};
-use crate::streams::{Deviations, Factorisation, PrefixSums, Shape};
+use crate::streams::{Factorisation, PrefixSums, Shape};
 use crate::{Calibration, Delta, Epsilon, Event, Factor, Raw, Refusal, ReleaseCounts, Scale, analytic_gaussian_sigma};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 /// Says how noisy sums of `z z^T` and `y z` are ordered in one slice.
 /// A bandit over features has one block; a contextual bandit has one block for each arm.
@@ -39,7 +39,6 @@ impl GramLayout {
         if self.joint { self.n_blocks * self.dimension } else { self.dimension }
     }
 
-    /// Returns the shape of all matrices with their vectors.
     pub(crate) fn shape(self) -> Shape {
         Shape::Blocks { count: self.n_groups(), rows: self.n_rows() }
     }
@@ -182,18 +181,16 @@ impl GramRelease {
         least_formula: &str,
         printed: (Scale, Scale),
     ) -> Result<Scale, Refusal> {
+        // `norm` holds all releases.
         let scale = calibration.scale(NoiseTerms {
-            budget: (epsilon, Some(delta)),
-            // `norm` holds all releases.
-            releases: 1,
-            event: &|sigma| self.event(sigma),
             // The event's price would fit the factorisation again.
             closed: Some(norm * self.distance() * analytic_gaussian_sigma(epsilon, delta)),
-            least_formula,
             printed: Some(printed),
+            ..NoiseTerms::priced(epsilon, Some(delta), &|sigma| self.event(sigma), least_formula)
         })?;
         let mechanism = if self.factor == Factor::Own { "local-gaussian" } else { self.factor.name() };
-        if (scale.size * scale.size).is_normal() { Ok(scale) } else { Err(Refusal::overflow(mechanism, epsilon.get())) }
+        Refusal::unless_normal(scale.size, mechanism, epsilon)?;
+        Ok(scale)
     }
 }
 
@@ -206,16 +203,30 @@ pub(crate) struct GramStream {
     pub(crate) factorisation: Arc<dyn Factorisation>,
     /// Standard deviation of a draw, off the diagonal.
     pub(crate) sigma: f64,
-    /// Standard deviations of the noise on the prefixes.
-    pub(crate) stds: Arc<Deviations>,
+    /// Standard deviations of the noise on the prefixes, computed at their first use.
+    stds: Arc<OnceLock<Vec<f64>>>,
     /// Grid of exact noise; `None` on doubles.
     pub(crate) grid: Option<Grid>,
 }
 
 impl GramStream {
     pub(crate) fn new(factorisation: Arc<dyn Factorisation>, sigma: f64) -> Self {
-        let stds = Arc::new(Deviations::new(&factorisation, sigma));
-        Self { factorisation, sigma, stds, grid: None }
+        Self { factorisation, sigma, stds: Arc::default(), grid: None }
+    }
+
+    fn std_of(&self, variance: f64) -> f64 {
+        self.sigma * libm::sqrt(variance)
+    }
+
+    /// Returns the standard deviation of the noise on prefix `at`, counted from 0; NaN beyond the last.
+    pub(crate) fn std(&self, at: usize) -> f64 {
+        let compute = || self.factorisation.variances().into_iter().map(|variance| self.std_of(variance)).collect();
+        self.stds.get_or_init(compute).get(at).copied().unwrap_or(f64::NAN)
+    }
+
+    /// Returns the largest of all, without computing the others.
+    pub(crate) fn largest_std(&self) -> f64 {
+        self.std_of(self.factorisation.largest_variance())
     }
 
     /// Returns the same stream with exact noise, for items of `shape` that one user moves by at most `distance`.

@@ -34,6 +34,7 @@ mod guarantee;
 pub mod interactions;
 mod ledger;
 pub mod mechanism;
+mod memo;
 pub mod noise;
 pub mod odometer;
 pub mod planted;
@@ -47,13 +48,15 @@ mod request;
 mod seal;
 pub mod streams;
 pub mod sums;
+#[cfg(test)]
+mod testing;
 mod threat_model;
 
 pub use accountant::{PrivacyLoss, price};
 pub use analytic_gaussian::{analytic_gaussian_sigma, gaussian_delta, gdp_epsilon, gdp_mu};
 pub use automatic::{Protects, automatic, automatic_for_items, automatic_for_rewards, automatic_for_streams};
 pub use budget::{BadDelta, BadEpsilon, Budget, Delta, Epsilon};
-pub use calibration::{Calibration, Scale, UnknownCalibration};
+pub use calibration::{Calibration, Scale};
 pub use channel::Channel;
 pub use claim::{Claim, ClaimUnit};
 pub use event::{Event, Factor};

@@ -197,7 +197,6 @@ impl RankedUnit {
         least(with(near.max(1)), with(near + 1))
     }
 
-    /// Returns what is done to a vector.
     pub(crate) fn event(&self) -> Event {
         let (own, other) = self.weights;
         Event::Ranks { draws: self.draws, favoured: self.favoured, odds: own as f64 / other as f64, length: self.length }
@@ -371,9 +370,7 @@ impl PrivUnitItem {
         let share = if rows == 1 { 0.25 } else { 1.0 - 1.0 / rows as f64 };
         let radius = libm::sqrt(0.5 * squared * squared * share + reach * reach * squared);
         let of = PrivUnit::new(epsilon, shape.len(), radius);
-        if !(of.std() * of.std()).is_normal() {
-            return Err(Refusal::overflow(mechanism, epsilon.get()));
-        }
+        Refusal::unless_normal(of.std(), mechanism, epsilon)?;
         Ok(Self { mechanism: of, ranked: None, shape, centre })
     }
 
@@ -395,17 +392,14 @@ impl PrivUnitItem {
         self.ranked.map_or(1.0, |ranked| ranked.draws as f64) * self.mechanism.dimension as f64
     }
 
-    /// Returns what is done to an item.
     pub(crate) fn event(&self) -> Event {
         self.ranked.map_or_else(|| self.mechanism.event(), |ranked| ranked.event())
     }
 
-    /// Returns what the exact sampler is given.
     pub(crate) fn laws(&self) -> Vec<SamplerLaw> {
         self.ranked.iter().map(RankedUnit::law).collect()
     }
 
-    /// Returns the formula of the noise.
     pub(crate) fn formula(&self) -> String {
         let std = self.std();
         format!(

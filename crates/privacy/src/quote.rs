@@ -6,11 +6,11 @@
 use super::accounting::sensitivity::{self, Participation, Relation};
 use super::accounting::{Bracket, Composition, Loss, PriceMethod, least_noise};
 use super::event::mu_of_sums;
-use super::streams::{Factorisation, PrefixStatement, columns};
+use super::streams::{Factorisation, columns};
 pub use super::threat_model::short;
 use super::{
     Adversary, Delta, Epsilon, Event, Factor, Growth, Guarantee, Ledger, Participations, PrivacyLoss, Refusal, RewardMechanism,
-    ThreatModel, Unit, price,
+    ThreatModel, Unit, gdp_mu, price,
 };
 use serde::Serialize;
 use std::sync::Arc;
@@ -96,7 +96,7 @@ impl PriceReport {
             {
                 curve_alone(&ledger.event)
             } else {
-                curve(&composition)
+                curve_of(&composition)
             },
             composition,
             guarantee: Some(guarantee),
@@ -139,7 +139,7 @@ impl PriceReport {
             noise: format!("Gaussian draws of standard deviation {}; on the last prefix {}", short(sigma), short(last)),
             noise_size: Some(sigma),
             pure_epsilon: composition.pure(),
-            curve: curve(&composition),
+            curve: curve_of(&composition),
             composition,
             guarantee: None,
             notes: vec![
@@ -221,11 +221,10 @@ pub fn factorisation(name: &str, rounds: u64, participation: Participation) -> O
     Factor::named(name).map(|factor| factor.factorisation(rounds, participation))
 }
 
-/// Returns the least standard deviation of a noise draw that keeps a budget.
+/// Returns the least standard deviation of a noise draw that keeps a budget: `distance · sensitivity / mu(epsilon, delta)`.
 pub fn least_sigma(what: &StreamKind, terms: StreamTerms, factorisation: &dyn Factorisation, budget: (Epsilon, Delta)) -> f64 {
     let StreamTerms { relation, participation } = terms;
-    let (epsilon, delta) = budget;
-    PrefixStatement { epsilon, delta, distance: what.distance(relation).0, relation, participation }.sigma(factorisation)
+    what.distance(relation).0 * factorisation.sensitivity(participation) / gdp_mu(budget.0, budget.1)
 }
 
 /// Returns the largest epsilon of one answer at which `participations` answers keep a budget.
@@ -334,34 +333,31 @@ fn sensitivity_of(ledger: &Ledger) -> (Option<f64>, String, Option<f64>) {
     }
 }
 
-fn curve(composition: &Composition) -> Vec<Point> {
+fn curve(epsilon: impl Fn(Delta) -> Bracket) -> Vec<Point> {
+    let point = |delta: Delta| Point { delta: delta.get(), epsilon: epsilon(delta) };
+    CURVE.into_iter().filter_map(|delta| Delta::try_from(delta).ok()).map(point).collect()
+}
+
+fn curve_of(composition: &Composition) -> Vec<Point> {
     let solver = composition.solver();
-    CURVE
-        .into_iter()
-        .filter_map(|delta| Delta::try_from(delta).ok())
-        .map(|delta| Point { delta: delta.get(), epsilon: solver.epsilon(delta) })
-        .collect()
+    curve(|delta| solver.epsilon(delta))
 }
 
 /// Returns the curve of an event that no composition of losses describes: steps on randomly drawn samples, and shuffled answers.
 fn curve_alone(event: &Event) -> Vec<Point> {
     let delivered = price(event);
-    CURVE
-        .into_iter()
-        .filter_map(|delta| Delta::try_from(delta).ok())
-        .map(|delta| {
-            let upper = delivered.epsilon(Some(delta)).unwrap_or(f64::INFINITY);
-            let (method, lower) = match delivered {
-                PrivacyLoss::Shuffled { levels: 2, users, .. } if users <= crate::accounting::shuffled::MOST_USERS => {
-                    (PriceMethod::Enumeration, upper)
-                }
-                PrivacyLoss::Shuffled { .. } => (PriceMethod::Enumeration, 0.0),
-                _ if upper.is_finite() => (PriceMethod::Renyi, 0.0),
-                _ => (PriceMethod::Unbounded, 0.0),
-            };
-            Point { delta: delta.get(), epsilon: Bracket { lower, upper, method } }
-        })
-        .collect()
+    curve(|delta| {
+        let upper = delivered.epsilon(Some(delta)).unwrap_or(f64::INFINITY);
+        let (method, lower) = match delivered {
+            PrivacyLoss::Shuffled { levels: 2, users, .. } if users <= crate::accounting::shuffled::MOST_USERS => {
+                (PriceMethod::Enumeration, upper)
+            }
+            PrivacyLoss::Shuffled { .. } => (PriceMethod::Enumeration, 0.0),
+            _ if upper.is_finite() => (PriceMethod::Renyi, 0.0),
+            _ => (PriceMethod::Unbounded, 0.0),
+        };
+        Bracket { lower, upper, method }
+    })
 }
 
 fn event_words(event: &Event) -> String {
@@ -429,6 +425,7 @@ fn event_words(event: &Event) -> String {
     }
 }
 
-fn counted(n: u64, noun: &str) -> String {
+/// Returns a number of things in words.
+pub(super) fn counted(n: u64, noun: &str) -> String {
     format!("{n} {noun}{}", if n == 1 { "" } else { "s" })
 }

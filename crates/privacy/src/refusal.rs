@@ -1,5 +1,6 @@
 //! Says why a request for privacy is refused.
 
+use super::Epsilon;
 use std::fmt;
 
 /// Explains why a request cannot be met: a mistake at one key of the spec.
@@ -21,17 +22,20 @@ impl Refusal {
         Self { key, message: message.into(), expected: expected.into(), hint: None }
     }
 
-    /// Refuses an epsilon whose noise is beyond f64, or vanishes.
-    pub(crate) fn overflow(mechanism: &str, epsilon: f64) -> Self {
+    /// Refuses an epsilon whose noise of this size is beyond f64 when squared, or vanishes.
+    pub(crate) fn unless_normal(size: f64, mechanism: &str, epsilon: Epsilon) -> Result<(), Self> {
+        if (size * size).is_normal() {
+            return Ok(());
+        }
+        let epsilon = epsilon.get();
         let message = format!("the noise scale of mechanism `{mechanism}` overflows f64 at `epsilon = {epsilon:e}`");
-        Self::new("epsilon", message, "an epsilon nearer to 1")
+        Err(Self::new("epsilon", message, "an epsilon nearer to 1"))
     }
 
     /// Adds advice.
     #[must_use]
-    pub fn hint(mut self, hint: impl Into<String>) -> Self {
-        self.hint = Some(hint.into());
-        self
+    pub fn hint(self, hint: impl Into<String>) -> Self {
+        Self { hint: Some(hint.into()), ..self }
     }
 }
 

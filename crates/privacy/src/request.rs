@@ -43,6 +43,11 @@ impl Request {
         clip: None,
     };
 
+    /// Returns the same request of a mechanism with this failure probability; `None` for a pure one.
+    pub(crate) fn at(self, delta: Option<Delta>) -> Self {
+        Self { budget: Budget { delta, ..self.budget }, ..self }
+    }
+
     /// Returns the privacy loss.
     pub fn epsilon(&self) -> Result<Epsilon, Refusal> {
         self.budget.epsilon.ok_or_else(|| {

@@ -63,10 +63,7 @@ impl Fact {
     /// Returns what an answer released, from the noise that its ledger states.
     pub fn of_answer(ledger: &Ledger, source: &str, column: &str, record: u64) -> Self {
         let part = match (&ledger.threat_model.unit, ledger.clip) {
-            (Unit::Reward, Some([lo, hi])) => match law(&ledger.event, hi - lo) {
-                Some(law) => ReadPart::Value { column: column.to_owned(), width: hi - lo, law },
-                None => ReadPart::Unknown,
-            },
+            (Unit::Reward, Some([lo, hi])) => ReadPart::of_value(column, hi - lo, law(&ledger.event, hi - lo)),
             _ => match ledger.event {
                 Event::Sums {
                     factor,
@@ -101,10 +98,9 @@ impl Fact {
                 }
                 _ => ReadPart::Unknown,
             },
-            ReleaseLoss::Value { column, loss, width } => match of_loss(loss) {
-                Some(law) => ReadPart::Value { column: column.clone(), width: width.unwrap_or(f64::INFINITY), law },
-                None => ReadPart::Unknown,
-            },
+            ReleaseLoss::Value { column, loss, width } => {
+                ReadPart::of_value(column, width.unwrap_or(f64::INFINITY), of_loss(loss))
+            }
             ReleaseLoss::Record { loss: Loss::Gaussian { mu } } => ReadPart::Sums { mu: *mu },
             ReleaseLoss::Record { .. } => ReadPart::Unknown,
         };
@@ -116,13 +112,16 @@ impl Fact {
         std::iter::repeat_n(fact, usize::try_from(spend.count).unwrap_or(usize::MAX))
     }
 
-    /// Whether this is about a record.
     pub(super) fn is_about(&self, record: Option<u64>) -> bool {
         self.record.is_none() || self.record == record
     }
 }
 
 impl ReadPart {
+    fn of_value(column: &str, width: f64, law: Option<Law>) -> Self {
+        law.map_or(Self::Unknown, |law| Self::Value { column: column.to_owned(), width, law })
+    }
+
     /// Returns the number that a column of the inputs was divided by, if it was read.
     pub(super) fn scale(&self, column: &str) -> Option<f64> {
         match self {

@@ -32,9 +32,8 @@ pub(super) fn attacks(
     let inner = Arc::clone(&bandit.environment_plan);
     let environment_plan = Arc::new(EnvironmentPlan::new(move |context| planted(&inner, Some(canary), context)));
     replay.task = Task::Bandit(BanditPlan { environment_plan, ..bandit.clone() });
-    let heard = Transcript { sums: others.is_some(), rounds: plan.rounds as usize, ..Transcript::default() };
-    job.play(replay, &heard)?;
-    let (transcripts, _, rows) = heard.heard(job);
+    let transcript = Transcript { sums: others.is_some(), rounds: plan.rounds as usize, ..Transcript::default() };
+    let (transcripts, _, rows) = job.play(replay, transcript)?;
     let pair = format!("the reward of round 1 is {first} against {second}");
     let (white, score) = if others.is_some() {
         (transcripts.discriminant(), "a linear discriminant of all sums along the features of round 1")

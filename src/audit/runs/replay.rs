@@ -1,8 +1,10 @@
 //! Replays one cell: the first `settings.samples` trials on the first side, the rest on the second.
 
+use super::fit::Transcripts;
+use super::transcript::Transcript;
 use crate::audit::rewards::claim;
 use crate::audit::{Case, Settings, Side};
-use crate::engine::{self, CellFacts, Observer, Options, Preparation, Stop};
+use crate::engine::{self, CellFacts, Options, Preparation, Stop, Trace};
 use crate::env::DataFolder;
 use crate::spec::{CellPlan, Recorded, Sweep, Task};
 use privateer_backend::Backend;
@@ -14,7 +16,6 @@ const ROUNDS: u64 = 32;
 /// Number of rounds above which a replay records its rows on a logarithmic scale.
 const KEPT: u64 = 64;
 
-/// Holds one attack on one claim, with its scores.
 pub(super) struct RunAttack {
     pub(super) case: Case,
     pub(super) first: Vec<f64>,
@@ -35,7 +36,6 @@ impl ReplayJob<'_> {
         self.settings.samples.max(200)
     }
 
-    /// Returns the side of a trial.
     pub(super) fn side(&self, trial: u64) -> Side {
         side_of(trial, self.samples())
     }
@@ -82,11 +82,12 @@ impl ReplayJob<'_> {
         }
     }
 
-    /// Plays both sides of a cell.
-    pub(super) fn play(&self, plan: CellPlan, observer: &dyn Observer) -> Result<(), Error> {
+    /// Plays both sides of a cell; returns what [`Transcript::heard`] does.
+    pub(super) fn play(&self, plan: CellPlan, transcript: Transcript) -> Result<(Transcripts, Transcripts, Trace), Error> {
         let sweep = self.sweep_of(vec![plan], 2 * self.samples());
         let preparation = Preparation::new(&sweep, self.data, self.backend);
-        engine::run(&sweep, &preparation, Options::default(), &Default::default(), &Stop::new(), observer).map(|_| ())
+        engine::run(&sweep, &preparation, Options::default(), &Default::default(), &Stop::new(), &transcript)?;
+        Ok(transcript.heard(self))
     }
 }
 

@@ -44,9 +44,8 @@ pub(super) fn attacks(
         Ok(Problem { setting, facts, trial: Box::new(planted) })
     });
     planted.task = Task::Online(online.on(problem, rates));
-    let heard = Transcript { rounds: plan.rounds as usize, learns: true, ..Transcript::default() };
-    job.play(planted, &heard)?;
-    let (released, answered, _) = heard.heard(job);
+    let transcript = Transcript { rounds: plan.rounds as usize, learns: true, ..Transcript::default() };
+    let (released, answered, _) = job.play(planted, transcript)?;
     let (white, black) = (released.discriminant(), answered.logistic());
     let pair = "the first sample's gradient is one way against the other, all other samples zero";
     let (all, answers) = ("a linear discriminant of all releases along it", "a logistic fit on all answers along it");

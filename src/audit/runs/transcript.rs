@@ -25,7 +25,6 @@ pub(super) struct Transcript {
     pub(super) rows: Mutex<Trace>,
 }
 
-/// Holds the record of one trial.
 #[derive(Default)]
 pub(super) struct TrialRecord {
     /// Features of the point of round 1.

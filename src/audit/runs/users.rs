@@ -33,8 +33,7 @@ pub(super) fn attacks(
         let build = move |context: &BuildContext<'_>| Ok(planted(inner.build(context)?, samples, (first, second), zeros));
         let environment_plan = Arc::new(EnvironmentPlan::new(build));
         replay.task = Task::Contextual(ContextualBandit { environment_plan, ..task.clone() });
-        let heard = Transcript { rounds: plan.rounds as usize, dimension, ..Transcript::default() };
-        job.play(replay, &heard).map(|()| heard.heard(job))
+        job.play(replay, Transcript { rounds: plan.rounds as usize, dimension, ..Transcript::default() })
     };
     let white = replayed(true)?.0.discriminant();
     let black = played(&replayed(false)?.2, job.samples(), n_arms).logistic();

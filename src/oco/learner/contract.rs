@@ -6,7 +6,7 @@ use privateer_config::error::Error;
 use privateer_config::params::Args;
 use privateer_numerics::rng::Stream;
 use privateer_privacy::accounting::sensitivity::Participation;
-use privateer_privacy::gradients::{Constants, Gradient, PricedNoise, Sample, SampleClip, StepNoise, Terms};
+use privateer_privacy::gradients::{Constants, Gradient, PricedNoise, Sample, SampleClip, Terms, VectorLaw};
 use privateer_privacy::streams::Factorisation;
 use privateer_privacy::{
     Budget, Claim, ClaimUnit, Event, Protects, Raw, Refusal, Request, automatic, automatic_for_streams, quote,
@@ -267,7 +267,7 @@ impl GradientRequest {
     ///
     /// # Errors
     /// If the mechanism is not one for vectors.
-    pub fn step_noise(&self, terms: &Terms) -> Result<(&'static str, PricedNoise<StepNoise>), Refusal> {
+    pub fn step_noise(&self, terms: &Terms) -> Result<(&'static str, PricedNoise<VectorLaw>), Refusal> {
         const SPHERE: &str = "privunit";
         if self.spec.mechanism == SPHERE {
             return Ok((SPHERE, terms.unit_noise()?));

@@ -5,7 +5,7 @@
 use super::{FrankWolfe, GradientRequest, Learner, LearnerStreams, PreparedLearner, Setting, each, step_size};
 use crate::oco::set::ConstraintSet;
 use privateer_config::error::Error;
-use privateer_privacy::gradients::{Choice, LaplaceVector, Sample, VertexChoice};
+use privateer_privacy::gradients::{Choice, Sample, VertexChoice};
 use privateer_privacy::{Protects, Raw, Refusal, automatic};
 use std::sync::Arc;
 
@@ -27,21 +27,12 @@ pub(super) fn prepare(setting: &Setting, request: &GradientRequest, learning_rat
         }
     };
     let priced = terms.choice_noise(gumbel, learning_rate)?;
-    let name = match priced.noise {
-        None => "none",
-        Some((true, _)) => "gumbel",
-        Some((false, _)) => "laplace",
-    };
-    let (claim, noise) = request.claim(&terms, name, priced, false, &[]);
+    let (claim, law) = request.claim(&terms, priced.noise.name(), priced, false, &[]);
     let facts = vec![("learning rate".to_owned(), learning_rate.into()), ("vertices".to_owned(), vertices.count().into())];
     let (set, gradient) = (Arc::clone(&setting.set), request.gradient(setting));
     let (clip, start) = (terms.bounds(learning_rate), terms.choice_start());
     let make = move || {
-        let choice = match noise {
-            None => Choice::Exact,
-            Some((false, scale)) => Choice::Noisy(Box::new(LaplaceVector { scale })),
-            Some((true, scale)) => Choice::Exponential { scale },
-        };
+        let choice = Choice::from(law);
         let (gradient, vertices) = (Arc::clone(&gradient), Arc::clone(&vertices));
         let privatizer = VertexChoice::new(gradient, set.dimension(), start, clip, vertices, choice);
         Box::new(Pofw::new(privatizer, Arc::clone(&set), learning_rate)) as Box<dyn Learner>

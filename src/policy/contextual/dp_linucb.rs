@@ -16,6 +16,7 @@ use privateer_config::error::Error;
 use privateer_config::params::Args;
 use privateer_numerics::rng::Stream;
 use privateer_privacy::gram::GramLayout;
+use privateer_privacy::interactions::sums::SumsTerms;
 use privateer_privacy::interactions::{
     CalibratedInteractions, ContextFacts, InteractionNeed, InteractionSignal, InteractionSumsNeed,
 };
@@ -118,14 +119,14 @@ impl DpLinUcbPlan {
     fn prepare(&self, facts: &ContextFacts, request: &Request) -> Result<PreparedContextual, Refusal> {
         let mechanism = self.need(facts, request)?.calibrated(facts, request)?;
         let CalibratedInteractions::Sums(sums) = &mechanism else { return Err(another_kind()) };
-        let printed = !sums.calibration().corrects();
-        let (layout, context_length) = (sums.layout(), sums.context_length());
+        let SumsTerms { layout, context_length, calibration, due, .. } = sums.terms();
+        let (printed, releases) = (!calibration.corrects(), due.len() as u64);
         // In the units of the sums: |z| <= l, rewards y = <z, theta'> with |theta'| <= S.
-        let length = context_length / sums.context_unit();
+        let length = *context_length / sums.context_unit();
         let bound = facts.parameter_length * sums.context_unit() / sums.reward_unit();
         let total = bound * libm::sqrt(facts.n_arms as f64);
         let consts = Consts {
-            layout,
+            layout: *layout,
             printed,
             local: self.local,
             beta: self.beta,
@@ -134,7 +135,7 @@ impl DpLinUcbPlan {
             shift: self.shift,
             rounds: facts.rounds,
             context_unit: sums.context_unit(),
-            context_length,
+            context_length: *context_length,
             length,
             total,
             noise_sd: noise_scale(facts) / sums.reward_unit(),
@@ -142,7 +143,7 @@ impl DpLinUcbPlan {
             nodes: dubey2021::nodes_printed(facts.rounds),
             first_std: sums.std(1),
         };
-        let maker = maker(self.name, Arc::new(consts), sums.releases(), sums.std(sums.releases()));
+        let maker = maker(self.name, Arc::new(consts), releases, sums.std(releases));
         Ok(PreparedContextual { maker, mechanism: Box::new(mechanism) })
     }
 }

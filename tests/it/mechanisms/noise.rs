@@ -304,7 +304,7 @@ fn ledgers_state_the_draws_of_sums() {
                     entries_of(mechanism.privatizer().release(Raw::seal(nothing), (&mut drawn).into()).value())
                 };
                 let noise: Vec<Vec<f64>> = (0..25).map(one).collect();
-                let scale = mechanism.context_length() / mechanism.context_unit();
+                let scale = mechanism.terms().context_length / mechanism.context_unit();
                 let what = format!("interactions, local {local}, {calibration}, length {context_length}");
                 draws_are_stated(&what, &mechanism.ledger().event, scale, &noise);
                 seen += 1;

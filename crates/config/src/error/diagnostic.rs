@@ -169,23 +169,20 @@ impl Diagnostic {
 
     /// Sets the place.
     #[must_use]
-    pub fn at(mut self, place: Place) -> Self {
-        self.place = Some(Box::new(place));
-        self
+    pub fn at(self, place: Place) -> Self {
+        Self { place: Some(Box::new(place)), ..self }
     }
 
     /// Sets the expected input.
     #[must_use]
-    pub fn expected(mut self, expected: impl Into<String>) -> Self {
-        self.expected = Some(expected.into());
-        self
+    pub fn expected(self, expected: impl Into<String>) -> Self {
+        Self { expected: Some(expected.into()), ..self }
     }
 
     /// Sets the advice.
     #[must_use]
-    pub fn hint(mut self, hint: impl Into<String>) -> Self {
-        self.hint = Some(hint.into());
-        self
+    pub fn hint(self, hint: impl Into<String>) -> Self {
+        Self { hint: Some(hint.into()), ..self }
     }
 }
 

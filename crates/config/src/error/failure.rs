@@ -173,14 +173,15 @@ impl fmt::Display for Error {
                 readable_bytes(*needs_bytes),
                 readable_bytes(*limit_bytes)
             ),
-            Self::Folder { path, problem, hint } => write!(f, "error: `{}` {problem}\nhint: {hint}", path.display()),
+            Self::Folder { path, problem, hint } | Self::Corrupt { path, problem, hint } => {
+                write!(f, "error: `{}` {problem}\nhint: {hint}", path.display())
+            }
             Self::InUse { path, holder, hint } => {
                 write!(f, "error: `{}` is in use by {holder}\nhint: wait for it to end, {hint}", path.display())
             }
             Self::Io { action, path, source } => {
                 write!(f, "error: cannot {action} `{}`: {source}\nhint: {}", path.display(), io_hint(action, source))
             }
-            Self::Corrupt { path, problem, hint } => write!(f, "error: `{}` {problem}\nhint: {hint}", path.display()),
             Self::Failed { problem, hint } => write!(f, "error: {problem}\nhint: {hint}"),
             Self::Device { problem, hint } | Self::Untrusted { problem, hint } => {
                 write!(f, "error: {problem}")?;

@@ -197,38 +197,20 @@ impl<'a> Args<'a> {
         options: &[&'static str],
         default: Option<&'static str>,
     ) -> &'static str {
-        self.note(key, one_of(options.iter().copied()), default.map(str::to_owned), doc);
-        let fallback = default.or(options.first().copied()).unwrap_or("");
-        let Some(node) = self.table.get(key) else {
-            if default.is_none() {
-                self.missing(key, &one_of(options.iter().copied()));
-            }
-            return fallback;
-        };
-        let Value::Text(found) = &node.value else {
-            self.wrong_type(key, node, Wanted::Other, &one_of(options.iter().copied()));
-            return fallback;
-        };
-        match options.iter().find(|option| *option == found) {
-            Some(option) => option,
-            None => {
-                self.unknown_word(key, found, node.span.as_ref(), options.iter().copied());
-                fallback
-            }
+        let expected = one_of(options);
+        self.note(key, expected.clone(), default.map(str::to_owned), doc);
+        if default.is_none() && !self.has(key) {
+            self.missing(key, &expected);
         }
+        let found = self.typed(key, Wanted::Other, &expected, Value::as_text);
+        let found = found.and_then(|(found, node)| self.known(key, found, node.span.as_ref(), options));
+        found.or(default).or(options.first().copied()).unwrap_or("")
     }
 
     /// Reads a free text.
     pub fn text(&self, key: &'static str, doc: &'static str) -> Option<String> {
         self.note(key, "a text".to_owned(), None, doc);
-        let node = self.table.get(key)?;
-        match &node.value {
-            Value::Text(text) => Some(text.clone()),
-            _ => {
-                self.wrong_type(key, node, Wanted::Other, "a text");
-                None
-            }
-        }
+        self.typed(key, Wanted::Other, "a text", Value::as_text).map(|(text, _)| text.to_owned())
     }
 
     /// Reads a name or a label: a text of one line, because tables and lists show it in one.
@@ -256,24 +238,14 @@ impl<'a> Args<'a> {
     /// Reads `true` or `false`.
     pub fn flag(&self, key: &'static str, doc: &'static str, default: bool) -> bool {
         self.note(key, "true or false".to_owned(), Some(default.to_string()), doc);
-        match self.table.get(key) {
-            None => default,
-            Some(Node { value: Value::Bool(flag), .. }) => *flag,
-            Some(node) => {
-                self.wrong_type(key, node, Wanted::Other, "true or false");
-                default
-            }
-        }
+        let as_flag = |value: &Value| if let Value::Bool(flag) = value { Some(*flag) } else { None };
+        self.typed(key, Wanted::Other, "true or false", as_flag).map_or(default, |(flag, _)| flag)
     }
 
     /// Reads an array of finite numbers.
     pub fn numbers(&self, key: &'static str, doc: &'static str) -> Option<Vec<f64>> {
         self.note(key, "an array of numbers".to_owned(), None, doc);
-        let node = self.table.get(key)?;
-        let Value::Array(items) = &node.value else {
-            self.wrong_type(key, node, Wanted::Numbers, "an array of numbers");
-            return None;
-        };
+        let (items, _) = self.typed(key, Wanted::Numbers, "an array of numbers", Value::as_array)?;
         let mut numbers = Vec::with_capacity(items.len());
         for item in items {
             match item.value.as_f64() {
@@ -291,11 +263,7 @@ impl<'a> Args<'a> {
     /// Reads an array of texts.
     pub fn texts(&self, key: &'static str, doc: &'static str) -> Option<Vec<String>> {
         self.note(key, "an array of texts".to_owned(), None, doc);
-        let node = self.table.get(key)?;
-        let Value::Array(items) = &node.value else {
-            self.wrong_type(key, node, Wanted::Texts, "an array of texts");
-            return None;
-        };
+        let (items, _) = self.typed(key, Wanted::Texts, "an array of texts", Value::as_array)?;
         let mut texts = Vec::with_capacity(items.len());
         for item in items {
             match &item.value {
@@ -309,14 +277,9 @@ impl<'a> Args<'a> {
     /// Reads a nested table; an absent table counts as empty.
     pub fn table(&self, key: &'static str) -> Args<'a> {
         self.note(key, "a table".to_owned(), None, "");
-        match self.table.get(key) {
-            Some(Node { value: Value::Table(table), .. }) => Args::new(table, self.join(key), self.sink),
-            Some(node) => {
-                self.wrong_type(key, node, Wanted::Other, "a table");
-                Args::new(&EMPTY, self.join(key), self.sink)
-            }
-            None => Args::new(&EMPTY, self.join(key), self.sink),
-        }
+        let as_table = |value: &'a Value| if let Value::Table(table) = value { Some(table) } else { None };
+        let found = self.typed(key, Wanted::Other, "a table", as_table);
+        Args::new(found.map_or(&EMPTY, |(table, _)| table), self.join(key), self.sink)
     }
 
     /// Reads a nested `{ kind = … }` or bare word.
@@ -329,25 +292,20 @@ impl<'a> Args<'a> {
         kinds: &[&'static str],
         default: Option<&'static str>,
     ) -> Option<Variant<'a>> {
-        self.note(key, one_of(kinds.iter().copied()), default.map(str::to_owned), doc);
+        self.note(key, one_of(kinds), default.map(str::to_owned), doc);
+        let bare = |kind: &str| Variant { kind: kind.to_owned(), args: Args::new(&EMPTY, self.join(key), self.sink) };
         let Some(node) = self.table.get(key) else {
-            return default.map(|kind| Variant { kind: kind.to_owned(), args: Args::new(&EMPTY, self.join(key), self.sink) });
+            return default.map(bare);
         };
         match &node.value {
-            Value::Text(word) => {
-                if !kinds.contains(&word.as_str()) {
-                    self.unknown_word(key, word, node.span.as_ref(), kinds.iter().copied());
-                    return None;
-                }
-                Some(Variant { kind: word.clone(), args: Args::new(&EMPTY, self.join(key), self.sink) })
-            }
+            Value::Text(word) => self.known(key, word, node.span.as_ref(), kinds).map(bare),
             Value::Table(table) => {
                 let args = Args::new(table, self.join(key), self.sink);
                 let kind = args.kind(key, kinds)?;
                 Some(Variant { kind, args })
             }
             _ => {
-                self.wrong_type(key, node, Wanted::Other, &format!("a table with `kind`, or {}", one_of(kinds.iter().copied())));
+                self.wrong_type(key, node, Wanted::Other, &format!("a table with `kind`, or {}", one_of(kinds)));
                 None
             }
         }
@@ -356,8 +314,8 @@ impl<'a> Args<'a> {
     /// Reads as [`Args::variant`] does; an absent key is an error.
     pub fn required_variant(&self, key: &'static str, doc: &'static str, kinds: &[&'static str]) -> Option<Variant<'a>> {
         if !self.has(key) {
-            self.note(key, one_of(kinds.iter().copied()), None, doc);
-            self.missing(key, &format!("a table with `kind` = {}", one_of(kinds.iter().copied())));
+            self.note(key, one_of(kinds), None, doc);
+            self.missing(key, &format!("a table with `kind` = {}", one_of(kinds)));
             return None;
         }
         self.variant(key, doc, kinds, None)
@@ -365,24 +323,13 @@ impl<'a> Args<'a> {
 
     /// Reads the `kind` of this table; `noun` names the thing it describes.
     pub fn kind(&self, noun: &str, kinds: &[&'static str]) -> Option<String> {
-        self.note("kind", one_of(kinds.iter().copied()), None, "");
-        match self.table.get("kind") {
-            Some(Node { value: Value::Text(kind), span }) => {
-                if kinds.contains(&kind.as_str()) {
-                    return Some(kind.clone());
-                }
-                self.unknown_word(noun, kind, span.as_ref(), kinds.iter().copied());
-                None
-            }
-            Some(node) => {
-                self.wrong_type("kind", node, Wanted::Other, &one_of(kinds.iter().copied()));
-                None
-            }
-            None => {
-                self.missing("kind", &one_of(kinds.iter().copied()));
-                None
-            }
+        let expected = one_of(kinds);
+        self.note("kind", expected.clone(), None, "");
+        if !self.has("kind") {
+            self.missing("kind", &expected);
         }
+        let (kind, node) = self.typed("kind", Wanted::Other, &expected, Value::as_text)?;
+        self.known(noun, kind, node.span.as_ref(), kinds).map(str::to_owned)
     }
 
     /// Documents a key whose value is read elsewhere.
@@ -418,9 +365,7 @@ impl<'a> Args<'a> {
             return;
         }
         let place = if self.path.is_empty() { "at the top".to_owned() } else { format!("in `{}`", self.path) };
-        let mut diagnostic = Diagnostic::new(format!("unknown key `{key}` {place}")).expected(one_of(known.iter().copied()));
-        diagnostic.hint = suggestion(key, known.iter().copied());
-        self.sink.push_at(span, diagnostic);
+        self.unknown(format!("unknown key `{key}` {place}"), key, span, &known);
     }
 
     /// Reports an error about a key, at its value if the user wrote it, otherwise at the table.
@@ -479,6 +424,22 @@ impl<'a> Args<'a> {
         self.table.get(key)
     }
 
+    /// Returns what `read` takes from the value of a key, with its node; reports a value from which it takes nothing.
+    pub(super) fn typed<T>(
+        &self,
+        key: &str,
+        wanted: Wanted,
+        expected: &str,
+        read: impl FnOnce(&'a Value) -> Option<T>,
+    ) -> Option<(T, &'a Node)> {
+        let node = self.table.get(key)?;
+        let found = read(&node.value);
+        if found.is_none() {
+            self.wrong_type(key, node, wanted, expected);
+        }
+        found.map(|found| (found, node))
+    }
+
     pub(super) fn wrong_type(&self, key: &str, node: &Node, wanted: Wanted, expected: &str) {
         let path = self.join(key);
         let mut diagnostic =
@@ -506,16 +467,25 @@ impl<'a> Args<'a> {
         self.table.get(key).and_then(|node| node.span.as_ref()).or(self.table.span.as_ref())
     }
 
-    fn unknown_word(&self, noun: &str, found: &str, span: Option<&Span>, options: impl Iterator<Item = &'static str> + Clone) {
-        let mut diagnostic = Diagnostic::new(format!("unknown {noun} `{found}`")).expected(one_of(options.clone()));
-        diagnostic.hint = suggestion(found, options);
+    /// Returns the option that was found; reports any other word.
+    fn known(&self, noun: &str, found: &str, span: Option<&Span>, options: &[&'static str]) -> Option<&'static str> {
+        let known = options.iter().copied().find(|&option| option == found);
+        if known.is_none() {
+            self.unknown(format!("unknown {noun} `{found}`"), found, span, options);
+        }
+        known
+    }
+
+    fn unknown(&self, message: String, found: &str, span: Option<&Span>, options: &[&str]) {
+        let mut diagnostic = Diagnostic::new(message).expected(one_of(options));
+        diagnostic.hint = suggestion(found, options.iter().copied());
         self.sink.push_at(span, diagnostic);
     }
 }
 
 /// Returns "one of `a`, `b`", or "`a`" alone.
-pub(super) fn one_of<'w>(words: impl Iterator<Item = &'w str>) -> String {
-    let quoted: Vec<String> = words.map(|word| format!("`{word}`")).collect();
+fn one_of(words: &[&str]) -> String {
+    let quoted: Vec<String> = words.iter().map(|word| format!("`{word}`")).collect();
     match quoted.as_slice() {
         [] => "nothing".to_owned(),
         [only] => only.clone(),

@@ -32,27 +32,23 @@ impl<'r, 'a> Number<'r, 'a> {
     }
 
     /// Requires a number strictly greater than `bound`.
-    pub fn above(mut self, bound: f64) -> Self {
-        self.above = Some(bound);
-        self
+    pub fn above(self, bound: f64) -> Self {
+        Self { above: Some(bound), ..self }
     }
 
     /// Requires a number of at least `bound`.
-    pub fn at_least(mut self, bound: f64) -> Self {
-        self.at_least = Some(bound);
-        self
+    pub fn at_least(self, bound: f64) -> Self {
+        Self { at_least: Some(bound), ..self }
     }
 
     /// Requires a number strictly less than `bound`.
-    pub fn below(mut self, bound: f64) -> Self {
-        self.below = Some(bound);
-        self
+    pub fn below(self, bound: f64) -> Self {
+        Self { below: Some(bound), ..self }
     }
 
     /// Requires a number of at most `bound`.
-    pub fn at_most(mut self, bound: f64) -> Self {
-        self.at_most = Some(bound);
-        self
+    pub fn at_most(self, bound: f64) -> Self {
+        Self { at_most: Some(bound), ..self }
     }
 
     /// Reads the number; returns `default` when absent.
@@ -87,14 +83,14 @@ impl<'r, 'a> Number<'r, 'a> {
         let node = self.args.node(self.key)?;
         let Value::Array(items) = &node.value else {
             let bound = node.value.as_f64().filter(|&bound| self.holds(bound));
-            return self.or_refuse(bound.map(|bound| (-bound, bound)), node, &expected);
+            return or_refuse(self.args, self.key, bound.map(|bound| (-bound, bound)), node, &expected);
         };
         let numbers: Vec<f64> = items.iter().filter_map(|item| item.value.as_f64()).collect();
         let ends = match numbers[..] {
             [low, high] if items.len() == 2 && low < high && is_representable(low) && is_representable(high) => Some((low, high)),
             _ => None,
         };
-        self.or_refuse(ends, node, &expected)
+        or_refuse(self.args, self.key, ends, node, &expected)
     }
 
     /// Reads the number; an absent key is an error.
@@ -129,12 +125,8 @@ impl<'r, 'a> Number<'r, 'a> {
     }
 
     fn read(&self) -> Option<f64> {
-        let node = self.args.node(self.key)?;
-        let Some(x) = node.value.as_f64() else {
-            self.args.wrong_type(self.key, node, Wanted::Number, &self.range());
-            return None;
-        };
-        self.or_refuse(Some(x).filter(|&x| self.holds(x)), node, &self.range())
+        let (x, node) = self.args.typed(self.key, Wanted::Number, &self.range(), Value::as_f64)?;
+        or_refuse(self.args, self.key, Some(x).filter(|&x| self.holds(x)), node, &self.range())
     }
 
     fn holds(&self, x: f64) -> bool {
@@ -144,14 +136,6 @@ impl<'r, 'a> Number<'r, 'a> {
             && (self.above != Some(0.0) || self.smallest() <= x)
             && self.below.is_none_or(|b| x < b)
             && self.at_most.is_none_or(|b| x <= b)
-    }
-
-    /// Reports a value that is not in its range.
-    fn or_refuse<T>(&self, found: Option<T>, node: &Node, expected: &str) -> Option<T> {
-        if found.is_none() {
-            out_of_range(self.args, self.key, node, expected);
-        }
-        found
     }
 }
 
@@ -172,16 +156,13 @@ impl<'r, 'a> Count<'r, 'a> {
     }
 
     /// Sets the least allowed value.
-    pub fn at_least(mut self, lowest: u64) -> Self {
-        self.lowest = lowest;
-        self
+    pub fn at_least(self, lowest: u64) -> Self {
+        Self { lowest, ..self }
     }
 
     /// Sets the least and the greatest allowed value.
-    pub fn between(mut self, lowest: u64, highest: u64) -> Self {
-        self.lowest = lowest;
-        self.highest = highest;
-        self
+    pub fn between(self, lowest: u64, highest: u64) -> Self {
+        Self { lowest, highest, ..self }
     }
 
     /// Reads the count; returns `default` when absent.
@@ -214,18 +195,9 @@ impl<'r, 'a> Count<'r, 'a> {
     }
 
     fn read(&self) -> Option<u64> {
-        let node = self.args.node(self.key)?;
-        let Value::Integer(i) = node.value else {
-            self.args.wrong_type(self.key, node, Wanted::WholeNumber, &self.range());
-            return None;
-        };
-        match u64::try_from(i) {
-            Ok(count) if self.lowest <= count && count <= self.highest => Some(count),
-            _ => {
-                out_of_range(self.args, self.key, node, &self.range());
-                None
-            }
-        }
+        let (i, node) = self.args.typed(self.key, Wanted::WholeNumber, &self.range(), Value::as_integer)?;
+        let count = u64::try_from(i).ok().filter(|count| (self.lowest..=self.highest).contains(count));
+        or_refuse(self.args, self.key, count, node, &self.range())
     }
 }
 
@@ -234,6 +206,10 @@ fn shown(x: f64) -> String {
     if x != 0.0 && !(1e-4..1e6).contains(&x.abs()) { format!("{x:e}") } else { format!("{x}") }
 }
 
-fn out_of_range(args: &Args<'_>, key: &str, node: &Node, expected: &str) {
-    args.reject(key, format!("`{}` is {}, out of range", args.join(key), node.value.shown()), expected);
+/// Reports a value that is not in its range.
+fn or_refuse<T>(args: &Args<'_>, key: &str, found: Option<T>, node: &Node, expected: &str) -> Option<T> {
+    if found.is_none() {
+        args.reject(key, format!("`{}` is {}, out of range", args.join(key), node.value.shown()), expected);
+    }
+    found
 }

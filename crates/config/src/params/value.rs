@@ -103,6 +103,18 @@ impl Value {
         }
     }
 
+    pub(super) fn as_integer(&self) -> Option<i64> {
+        if let Self::Integer(i) = self { Some(*i) } else { None }
+    }
+
+    pub(super) fn as_text(&self) -> Option<&str> {
+        if let Self::Text(text) = self { Some(text) } else { None }
+    }
+
+    pub(super) fn as_array(&self) -> Option<&[Node]> {
+        if let Self::Array(items) = self { Some(items) } else { None }
+    }
+
     /// Returns the plain TOML value, without places.
     pub fn to_toml(&self) -> toml::Value {
         match self {

@@ -159,15 +159,7 @@ impl Composition {
                 return None;
             }
             let mut part = Pld::of(loss, side, step)?.repeated(*count, POINTS);
-            whole = Some(match whole {
-                None => part,
-                Some(mut so_far) => {
-                    so_far.align(&mut part);
-                    let mut both = so_far.with(&part);
-                    both.coarsen_to(POINTS);
-                    both
-                }
-            });
+            whole = Some(part.after(whole, POINTS));
         }
         whole.or_else(|| Pld::of(&Loss::Gaussian { mu: 0.0 }, side, 1.0))
     }
@@ -264,10 +256,7 @@ pub fn least_noise(of: impl Fn(f64) -> Composition, epsilon: Epsilon, delta: Opt
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn delta(value: f64) -> Delta {
-        Delta::try_from(value).expect("a probability")
-    }
+    use crate::testing::{delta, epsilon};
 
     #[test]
     fn gaussians_of_all_sizes_are_one() {
@@ -316,7 +305,7 @@ mod tests {
 
     #[test]
     fn the_least_noise_keeps_the_budget_and_less_breaks_it() {
-        let (e, d) = (Epsilon::try_from(2.0).expect("a budget"), delta(1e-5));
+        let (e, d) = (epsilon(2.0), delta(1e-5));
         let of = |scale: f64| Composition::default().and(Loss::Laplace { epsilon: 1.0 / scale }, 20);
         let pure = least_noise(of, e, None).expect("a scale");
         assert!((pure - 10.0).abs() < 1e-7);

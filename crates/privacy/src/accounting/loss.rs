@@ -62,8 +62,7 @@ pub enum Loss {
 impl Loss {
     /// Returns the loss of a simulated mechanism's event, from the event's own numbers.
     pub fn of(event: &Event) -> Self {
-        let checked = |loss: Self, size: f64| if size.is_finite() && 0.0 <= size { loss } else { Self::Unbounded };
-        match *event {
+        let loss = match *event {
             // A projection keeps the column space of its input, so the output laws of neighbours are mutually singular (erratum
             // E16, `docs/privacy.md`). For data with columns = rows - 1 they need not be, but then nothing is proved (E17).
             Event::NonPrivate
@@ -75,68 +74,52 @@ impl Loss {
             | Event::Choices { squares: None, .. } => Self::Unbounded,
             // There is no single pair of laws: `price` alone prices this event.
             Event::Subsampled { .. } => Self::Unbounded,
-            Event::Laplace { scale, sensitivity: Some(sensitivity) } => {
-                let epsilon = sensitivity / scale;
-                checked(Self::Laplace { epsilon }, epsilon)
-            }
-            Event::TwoPoint { rare } => {
-                let epsilon = shuffled::loss(rare, 2);
-                checked(Self::Response { epsilon }, epsilon)
-            }
+            Event::Laplace { scale, sensitivity: Some(sensitivity) } => Self::Laplace { epsilon: sensitivity / scale },
+            Event::TwoPoint { rare } => Self::Response { epsilon: shuffled::loss(rare, 2) },
             // Each answer by itself; `price` knows how others hide it.
             Event::Shuffled { levels: 0 | 1, .. } => Self::Unbounded,
             Event::Shuffled { rare, levels, .. } => {
-                let epsilon = shuffled::loss(rare, levels);
-                checked(Self::TwoLevel { epsilon, kept: 1.0 - (levels - 1) as f64 * rare }, epsilon)
+                Self::TwoLevel { epsilon: shuffled::loss(rare, levels), kept: 1.0 - (levels - 1) as f64 * rare }
             }
             Event::TwoLevel { high, low } => {
                 let (epsilon, kept) = levels(high, low);
-                checked(Self::TwoLevel { epsilon, kept }, epsilon)
+                Self::TwoLevel { epsilon, kept }
             }
-            Event::Response { right, wrong } => {
-                let epsilon = libm::log1p((right - wrong) / wrong);
-                checked(Self::TwoLevel { epsilon, kept: right }, epsilon)
-            }
+            Event::Response { right, wrong } => Self::TwoLevel { epsilon: libm::log1p((right - wrong) / wrong), kept: right },
             // Opposite inputs have caps that do not meet.
             Event::Cap { dimension, gap, rare, .. } if 3 <= dimension && 0.0 < gap && gap <= 1.0 => {
-                let epsilon = Event::cap_loss(dimension, gap, rare);
-                checked(Self::TwoLevel { epsilon, kept: 1.0 - rare }, epsilon)
+                Self::TwoLevel { epsilon: Event::cap_loss(dimension, gap, rare), kept: 1.0 - rare }
             }
             Event::Cap { .. } => Self::Unbounded,
             // Every vector is chosen with between 1 and `odds` times the least weight, whatever the input.
-            Event::Ranks { odds, .. } => {
-                let epsilon = libm::log(odds);
-                checked(Self::Response { epsilon }, epsilon)
-            }
+            Event::Ranks { odds, .. } => Self::Response { epsilon: libm::log(odds) },
             Event::Mixture { rare, high, low, two_level_share } => {
-                let (response, (epsilon, kept)) = (shuffled::loss(rare, 2), levels(high, low));
-                checked(Self::Mixture { response, epsilon, kept, share: two_level_share }, response + epsilon)
+                let (epsilon, kept) = levels(high, low);
+                Self::Mixture { response: shuffled::loss(rare, 2), epsilon, kept, share: two_level_share }
             }
-            Event::Gaussian { sigma, sensitivity } => {
-                let mu = sensitivity / sigma;
-                checked(Self::Gaussian { mu }, mu)
-            }
+            Event::Gaussian { sigma, sensitivity } => Self::Gaussian { mu: sensitivity / sigma },
             // The Rényi divergence of order a is at most a kappa s²/(2 sigma²), under adaptive choices too (E21).
             Event::GeneralizedGaussian { sigma, kappa: Some(kappa), sensitivity: Some(s) } => {
-                let rho = 0.5 * kappa * s * s / (sigma * sigma);
-                checked(Self::Zcdp { rho }, rho)
+                Self::Zcdp { rho: 0.5 * kappa * s * s / (sigma * sigma) }
             }
             // A Gumbel choice has bounded range range/scale, a Laplace choice is pure at range/scale [CesarRogers2021]; costs
             // add up (E27, E29).
-            Event::Choices { gumbel, squares: Some(squares) } => {
-                let rho = if gumbel { 0.125 } else { 0.5 } * squares;
-                checked(Self::Zcdp { rho }, rho)
-            }
+            Event::Choices { gumbel, squares: Some(squares) } => Self::Zcdp { rho: if gumbel { 0.125 } else { 0.5 } * squares },
             // Two weights that move apart by the whole range are the worst pair.
-            Event::Choice { scale, sensitivity } => {
-                let epsilon = sensitivity / scale;
-                checked(Self::Choice { epsilon }, epsilon)
-            }
-            Event::Sums { .. } => {
-                let mu = mu_of_sums(event);
-                checked(Self::Gaussian { mu }, mu)
-            }
-        }
+            Event::Choice { scale, sensitivity } => Self::Choice { epsilon: sensitivity / scale },
+            Event::Sums { .. } => Self::Gaussian { mu: mu_of_sums(event) },
+        };
+        let size = match loss {
+            Self::Unbounded => f64::INFINITY,
+            Self::Gaussian { mu } => mu,
+            Self::Zcdp { rho } => rho,
+            Self::Mixture { response, epsilon, .. } => response + epsilon,
+            Self::Laplace { epsilon }
+            | Self::Response { epsilon }
+            | Self::TwoLevel { epsilon, .. }
+            | Self::Choice { epsilon } => epsilon,
+        };
+        if size.is_finite() && 0.0 <= size { loss } else { Self::Unbounded }
     }
 
     /// Returns the loss of a group of `k >= 1` units that enter one mechanism.

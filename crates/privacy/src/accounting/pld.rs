@@ -117,15 +117,7 @@ impl Pld {
         loop {
             power.coarsen_to(points);
             if left & 1 == 1 {
-                result = Some(match result {
-                    None => power.clone(),
-                    Some(mut so_far) => {
-                        so_far.align(&mut power);
-                        let mut both = so_far.with(&power);
-                        both.coarsen_to(points);
-                        both
-                    }
-                });
+                result = Some(power.after(result, points));
             }
             left >>= 1;
             match result {
@@ -136,9 +128,17 @@ impl Pld {
         }
     }
 
-    /// Coarsens the finer of two grids to the step of the other.
-    /// The steps must differ by a power of two.
-    pub fn align(&mut self, other: &mut Self) {
+    /// Composes an earlier release with this one, both on the coarser of their two grids.
+    /// Their steps must differ by a power of two. The result has at most `points` points.
+    pub fn after(&mut self, earlier: Option<Self>, points: usize) -> Self {
+        let Some(mut earlier) = earlier else { return self.clone() };
+        earlier.align(self);
+        let mut both = earlier.with(self);
+        both.coarsen_to(points);
+        both
+    }
+
+    fn align(&mut self, other: &mut Self) {
         while self.step < other.step {
             self.coarsen();
         }
@@ -148,7 +148,7 @@ impl Pld {
     }
 
     /// Coarsens the grid until it has at most `points` points, numbered by integers that f64 holds.
-    pub fn coarsen_to(&mut self, points: usize) {
+    fn coarsen_to(&mut self, points: usize) {
         while points < self.masses.len() || 1 << 52 < self.first.unsigned_abs() {
             self.coarsen();
         }

@@ -7,20 +7,12 @@ use super::{Composition, Loss, zcdp};
 use crate::gradients::{GeneralizedGaussian, IsotropicGaussian, VectorNoise};
 use crate::mechanism::laplace;
 use crate::printed::{dubey2021, dubey2021_local, han2022_choice, han2022_tree, kharkovskii2020};
+use crate::testing::{delta as d, epsilon as e};
 use crate::{
-    Budget, Calibration, Delta, Epsilon, Query, Raw, Request, RewardFacts, analytic_gaussian_sigma, gaussian_delta, gdp_epsilon,
-    gdp_mu,
+    Budget, Calibration, Query, Raw, Request, RewardFacts, analytic_gaussian_sigma, gaussian_delta, gdp_epsilon, gdp_mu,
 };
 use privateer_numerics::linalg::Norm;
 use privateer_numerics::rng::{Purpose, Stream, Streams};
-
-fn e(value: f64) -> Epsilon {
-    Epsilon::try_from(value).expect("a budget")
-}
-
-fn d(value: f64) -> Delta {
-    Delta::try_from(value).expect("a probability")
-}
 
 /// Asserts that `found` rounds to `shown`, a number of `digits` significant digits.
 /// The last digit may be off by one half.

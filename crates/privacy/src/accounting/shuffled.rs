@@ -6,9 +6,9 @@
 //! which other users answered at random. Proof: `docs/proofs/shuffled.md`.
 
 use super::search::bisect;
+use crate::memo::Memo;
 use crate::{Delta, Epsilon};
-use std::collections::BTreeMap;
-use std::sync::{LazyLock, Mutex, PoisonError};
+use std::sync::LazyLock;
 
 /// Users whose answers are counted as hiding each other; more hide no less, and count as these.
 pub const MOST_USERS: u64 = 1000;
@@ -37,23 +37,13 @@ pub fn delta(epsilon: f64, rare: f64, levels: u64, users: u64) -> f64 {
 }
 
 /// Maps a level count and the bits of three numbers to a number that is computed once.
-type Known = Mutex<BTreeMap<[u64; 4], f64>>;
-
-fn once(known: &Known, key: [u64; 4], number: impl FnOnce() -> f64) -> f64 {
-    let lock = || known.lock().unwrap_or_else(PoisonError::into_inner);
-    if let Some(known) = lock().get(&key) {
-        return *known;
-    }
-    let number = number();
-    lock().insert(key, number);
-    number
-}
+type Known = Memo<[u64; 4], f64>;
 
 /// Returns the least epsilon at `delta`.
 pub fn epsilon(rare: f64, levels: u64, users: u64, delta: Delta) -> f64 {
-    static KNOWN: Known = Mutex::new(BTreeMap::new());
+    static KNOWN: Known = Known::new(usize::MAX);
     let users = users.clamp(1, MOST_USERS);
-    once(&KNOWN, [levels, rare.to_bits(), users, delta.get().to_bits()], || {
+    KNOWN.get([levels, rare.to_bits(), users, delta.get().to_bits()], || {
         let (quick, all) = (|e: f64| likely(e, rare, levels, users), |e: f64| self::delta(e, rare, levels, users));
         let pure = loss(rare, levels);
         let least = if quick(0.0) <= delta.get() { 0.0 } else { bisect(0.0, pure, 1e-13, |e| quick(e) <= delta.get()) };
@@ -74,9 +64,9 @@ fn likely(epsilon: f64, rare: f64, levels: u64, users: u64) -> f64 {
 
 /// Returns the largest pure loss of an answer for which the answers of `users` users keep the budget.
 pub fn largest_loss(budget: Epsilon, levels: u64, users: u64, delta: Delta) -> f64 {
-    static KNOWN: Known = Mutex::new(BTreeMap::new());
+    static KNOWN: Known = Known::new(usize::MAX);
     let (users, budget) = (users.clamp(1, MOST_USERS), budget.get());
-    once(&KNOWN, [levels, budget.to_bits(), users, delta.get().to_bits()], || {
+    KNOWN.get([levels, budget.to_bits(), users, delta.get().to_bits()], || {
         let quick = |loss: f64| likely(budget, rare(loss, levels), levels, users) <= delta.get();
         let all = |loss: f64| self::delta(budget, rare(loss, levels), levels, users) <= delta.get();
         // Answers of the budget keep it whatever the others answer.
@@ -234,6 +224,7 @@ fn binomial(n: usize, p: f64, q: f64) -> Vec<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::collections::BTreeMap;
 
     /// Returns the failure probability by the laws of all bits, one after another, for others at these ends.
     fn enumerated(epsilon: f64, rare: f64, others: &[bool]) -> f64 {

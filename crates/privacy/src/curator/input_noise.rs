@@ -5,9 +5,7 @@
 use super::projection::product;
 use super::{Curator, CuratorEntry, Inputs, InputsNeed, ReleasedInputs};
 use crate::planted::{self, PlantedFault};
-use crate::{
-    Calibration, Claim, ClaimUnit, Delta, Epsilon, Event, Ledger, Raw, Refusal, Released, Request, analytic_gaussian_sigma,
-};
+use crate::{Claim, ClaimUnit, Delta, Epsilon, Event, Ledger, Raw, Refusal, Released, Request, analytic_gaussian_sigma};
 use privateer_numerics::linalg::eigen_symmetric;
 use privateer_numerics::rng::{Purpose, Stream, Streams};
 use std::sync::Arc;
@@ -25,7 +23,7 @@ pub const PUBLIC_SEED: u64 = 0;
 
 #[derive(Debug, Clone)]
 struct InputNoise {
-    calibration: Calibration,
+    request: Request,
     budget: (Epsilon, Delta),
     columns: Option<usize>,
     radius: f64,
@@ -44,12 +42,7 @@ fn build(request: &Request, need: InputsNeed) -> Result<Arc<dyn Curator>, Refusa
     if need.columns == Some(0) {
         return Err(Refusal::new("columns", "`columns` is 0", "a whole number >= 1"));
     }
-    Ok(Arc::new(InputNoise {
-        calibration: request.calibration,
-        budget: (request.epsilon()?, request.delta(1)?),
-        columns: need.columns,
-        radius,
-    }))
+    Ok(Arc::new(InputNoise { request: *request, budget: (request.epsilon()?, request.delta(1)?), columns: need.columns, radius }))
 }
 
 impl InputNoise {
@@ -85,18 +78,12 @@ impl Curator for InputNoise {
     fn ledger(&self, _n_rows: usize, dimension: usize) -> Ledger {
         let sigma = self.sigma(dimension);
         let stretch = self.projection(dimension).map_or(1.0, |(map, r)| largest_singular_value(&map, dimension, r));
-        Ledger::of(Claim {
-            mechanism: ENTRY.name,
-            calibration: self.calibration,
-            unit: ClaimUnit::Row { radius: self.radius },
-            event: Event::Gaussian { sigma, sensitivity: self.radius * stretch },
-            budget: self.budget.into(),
-            noise_formula: format!(
-                "sigma = radius sigma_max(P) sigma_AG(epsilon, delta) = {sigma:.6}, the analytic Gaussian mechanism [BalleWang2018]"
-            ),
-            doubt: None,
-            notes: Vec::new(),
-        })
+        let (unit, event) =
+            (ClaimUnit::Row { radius: self.radius }, Event::Gaussian { sigma, sensitivity: self.radius * stretch });
+        let formula = format!(
+            "sigma = radius sigma_max(P) sigma_AG(epsilon, delta) = {sigma:.6}, the analytic Gaussian mechanism [BalleWang2018]"
+        );
+        Ledger::of(Claim::of(&self.request, unit, event, formula))
     }
 }
 

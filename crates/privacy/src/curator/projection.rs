@@ -8,10 +8,8 @@
 //! guarantee".
 
 use super::{Curator, CuratorEntry, Inputs, InputsNeed, ReleasedInputs};
-use crate::{
-    Calibration, Claim, ClaimUnit, Delta, Epsilon, Event, Ledger, Raw, Refusal, Released, Request,
-    printed::kharkovskii2020::OMEGA,
-};
+use crate::printed::kharkovskii2020::OMEGA;
+use crate::{Claim, ClaimUnit, Delta, Epsilon, Event, Ledger, Raw, Refusal, Released, Request};
 use privateer_numerics::linalg::{Eigen, eigen_symmetric};
 use privateer_numerics::rng::Stream;
 use std::sync::Arc;
@@ -38,7 +36,7 @@ const LEAST_SHARE: f64 = 1e-13;
 
 #[derive(Debug, Clone)]
 struct Projection {
-    calibration: Calibration,
+    request: Request,
     budget: (Epsilon, Delta),
     columns: Option<usize>,
     always_lift: bool,
@@ -61,7 +59,7 @@ fn build(request: &Request, need: InputsNeed, always_lift: bool) -> Result<Arc<d
         return Err(Refusal::new("columns", "`columns` is 0", "a whole number >= 1"));
     }
     Ok(Arc::new(Projection {
-        calibration: request.calibration,
+        request: *request,
         budget: (request.epsilon()?, request.delta(1)?),
         columns: need.columns,
         always_lift,
@@ -108,25 +106,18 @@ impl Curator for Projection {
 
     fn ledger(&self, n_rows: usize, dimension: usize) -> Ledger {
         let r = self.n_columns(dimension);
-        let entry = if self.always_lift { &ALWAYS_LIFT } else { &PROJECTION };
         let branch = if self.always_lift {
             "always to sqrt(s² + omega²)"
         } else {
             "to sqrt(s² + omega²) when the least is below omega, a branch that is not private itself (E17)"
         };
-        Ledger::of(Claim {
-            mechanism: entry.name,
-            calibration: self.calibration,
-            unit: ClaimUnit::Row { radius: 1.0 },
-            event: Event::Projection { rows: n_rows as u64, dimension: dimension as u64, columns: r as u64 },
-            budget: self.budget.into(),
-            noise_formula: format!("{OMEGA} = {:.6} for r = {r}; singular values lifted {branch}", self.omega(dimension)),
-            doubt: Some((
-                "the released inputs keep the column space of the inputs, so one look tells two neighbouring data sets apart for certain",
-                "E16",
-            )),
-            notes: Vec::new(),
-        })
+        let event = Event::Projection { rows: n_rows as u64, dimension: dimension as u64, columns: r as u64 };
+        let formula = format!("{OMEGA} = {:.6} for r = {r}; singular values lifted {branch}", self.omega(dimension));
+        let doubt = Some((
+            "the released inputs keep the column space of the inputs, so one look tells two neighbouring data sets apart for certain",
+            "E16",
+        ));
+        Ledger::of(Claim { doubt, ..Claim::of(&self.request, ClaimUnit::Row { radius: 1.0 }, event, formula) })
     }
 }
 

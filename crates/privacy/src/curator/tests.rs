@@ -19,6 +19,16 @@ fn build(entry: &CuratorEntry, calibration: Calibration, epsilon: f64, need: Inp
     (entry.build)(&Request { mechanism: entry.name, calibration, budget, clip: None }, need)
 }
 
+/// Builds noise for rows that move by `radius`.
+fn noisy(epsilon: f64, radius: f64, columns: Option<usize>) -> Arc<dyn Curator> {
+    build(&input_noise::ENTRY, Calibration::Tight, epsilon, InputsNeed { radius: Some(radius), columns }).expect("built")
+}
+
+/// Builds a projection to `r` columns.
+fn projected(entry: &CuratorEntry, epsilon: f64, r: usize) -> Arc<dyn Curator> {
+    build(entry, Calibration::AsPrinted, epsilon, InputsNeed { radius: None, columns: Some(r) }).expect("built")
+}
+
 fn released_inputs(curator: &dyn Curator, inputs: &Inputs) -> ReleasedInputs {
     curator.release(Raw::seal(inputs.clone()), &mut stream("draws")).expect("released").value().clone()
 }
@@ -32,12 +42,7 @@ fn distance(values: &[f64], d: usize, a: usize, b: usize) -> f64 {
 fn the_short_form_keeps_the_distances_of_the_long_one() {
     for (entry, epsilon) in [(projection::PROJECTION, 1.0), (projection::ALWAYS_LIFT, 1e4), (projection::PROJECTION, 1e6)] {
         let (data, r) = (inputs(40, 3, 30.0), 7);
-        let short = released_inputs(
-            build(&entry, Calibration::AsPrinted, epsilon, InputsNeed { radius: None, columns: Some(r) })
-                .expect("built")
-                .as_ref(),
-            &data,
-        );
+        let short = released_inputs(projected(&entry, epsilon, r).as_ref(), &data);
         assert_eq!((short.dimension, short.noise_variance, short.aligned), (3, 0.0, false));
         let mut draws = stream("draws");
         // M is drawn column by column.
@@ -59,14 +64,7 @@ fn the_short_form_keeps_the_distances_of_the_long_one() {
 #[test]
 fn more_columns_extend_fewer() {
     let data = inputs(10, 4, 1.0);
-    let of = |r| {
-        released_inputs(
-            build(&projection::PROJECTION, Calibration::AsPrinted, 1e9, InputsNeed { radius: None, columns: Some(r) })
-                .expect("built")
-                .as_ref(),
-            &data,
-        )
-    };
+    let of = |r| released_inputs(projected(&projection::PROJECTION, 1e9, r).as_ref(), &data);
     let (two, three) = (of(2), of(3));
     for row in 0..10 {
         for c in 0..2 {
@@ -85,8 +83,7 @@ fn a_look_at_released_inputs_tells_neighbours_apart() {
         let mut moved = data.values().to_vec();
         moved[2 * 77] += 1e-3;
         let neighbour = Inputs::new(2, Arc::new(moved));
-        let curator =
-            build(&entry, Calibration::AsPrinted, epsilon, InputsNeed { radius: None, columns: Some(2) }).expect("built");
+        let curator = projected(&entry, epsilon, 2);
         // Share of the released rows outside the column space of a data set.
         let outside = |released_inputs: &ReleasedInputs, of: &Inputs| {
             let mut basis = orthonormal(&centred(of), 2);
@@ -137,8 +134,7 @@ fn orthonormal(rows: &[f64], d: usize) -> Vec<Vec<f64>> {
 fn input_noise_has_the_stated_size_and_a_guarantee() {
     let data = inputs(20_000, 2, 5.0);
     for (epsilon, sigma) in [(std::f64::consts::E.powf(1.1), 1.389), (1.0, 3.73)] {
-        let curator = build(&input_noise::ENTRY, Calibration::Tight, epsilon, InputsNeed { radius: Some(2.0), columns: None })
-            .expect("built");
+        let curator = noisy(epsilon, 2.0, None);
         let released_inputs = released_inputs(curator.as_ref(), &data);
         assert!(
             released_inputs.aligned && (released_inputs.noise_variance.sqrt() / 2.0 - sigma).abs() < 5e-3,
@@ -160,8 +156,7 @@ fn input_noise_has_the_stated_size_and_a_guarantee() {
 #[test]
 fn fewer_columns_go_through_the_public_projection() {
     let data = inputs(30, 5, 1.0);
-    let curator =
-        build(&input_noise::ENTRY, Calibration::Tight, 1e3, InputsNeed { radius: Some(1.0), columns: Some(2) }).expect("built");
+    let curator = noisy(1e3, 1.0, Some(2));
     let released_inputs = released_inputs(curator.as_ref(), &data);
     assert_eq!((released_inputs.dimension, released_inputs.aligned), (2, false));
     let map = public_projection(5, 2, PUBLIC_SEED);
@@ -213,9 +208,7 @@ fn five_rows() -> Inputs {
 
 /// Wraps a curator with almost no noise (sigma = 7e-7 of the radius).
 fn scaled(norm: Option<f64>, bound: Option<f64>) -> Scaled {
-    let inner =
-        build(&input_noise::ENTRY, Calibration::Tight, 1e12, InputsNeed { radius: Some(1.0), columns: None }).expect("built");
-    Scaled::new(inner, norm, bound, false).expect("made")
+    Scaled::new(noisy(1e12, 1.0, None), norm, bound, false).expect("made")
 }
 
 fn fact(curator: &Scaled, data: &Inputs, name: &str) -> serde_json::Value {
@@ -251,9 +244,7 @@ fn rows_beyond_the_bound_are_moved_counted_and_said() {
     let own = scaled(Some(10.0), None);
     assert_eq!((fact(&own, &five_rows(), "moved"), fact(&own, &five_rows(), "scale")), (0.into(), 2.0.into()));
     assert!(own.ledger(5, 2).notes.join("; ").contains("not private (E19)"));
-    let inner =
-        build(&input_noise::ENTRY, Calibration::Tight, 1.0, InputsNeed { radius: Some(1.0), columns: None }).expect("built");
-    let refused = Scaled::new(inner, Some(10.0), None, true).expect_err("refused").to_string();
+    let refused = Scaled::new(noisy(1.0, 1.0, None), Some(10.0), None, true).expect_err("refused").to_string();
     assert!(refused.contains("`bound`") && refused.contains("E19"), "{refused}");
 }
 

@@ -59,6 +59,36 @@ pub trait Vertices: fmt::Debug + Send + Sync {
     fn scores(&self, direction: &[f64], out: &mut [f64]);
 }
 
+/// Names the noise of a choice.
+/// Scales are those of the first step and decrease as 1/sqrt(step).
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum ChoiceLaw {
+    /// No noise: the least score, and the lowest index among equal scores.
+    Exact,
+    /// Laplace noise on every score.
+    Laplace {
+        /// Scale, > 0.
+        scale: f64,
+    },
+    /// The exponential mechanism: the law of the least score after Gumbel noise.
+    Gumbel {
+        /// Scale, > 0.
+        scale: f64,
+    },
+}
+
+impl ChoiceLaw {
+    /// Returns the name that ledgers use.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Exact => "none",
+            Self::Laplace { .. } => "laplace",
+            Self::Gumbel { .. } => "gumbel",
+        }
+    }
+}
+
 /// Says how the recursive estimate starts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Start {

@@ -24,11 +24,11 @@ mod vertex;
 mod sampler_tests;
 
 pub use batch::{BatchGradients, BatchPlan};
-pub use contract::{Clip, Gradient, GradientQuery, Sample, SampleClip, Start, VectorNoise, Vertices};
+pub use contract::{ChoiceLaw, Clip, Gradient, GradientQuery, Sample, SampleClip, Start, VectorNoise, Vertices};
 pub use hidden::{HiddenDescent, HiddenRelease, HiddenStep, HiddenSteps, Projection};
 pub use noise::{GeneralizedGaussian, IsotropicGaussian, LaplaceVector, NoNoise};
 pub use prefix::PrefixGradients;
 pub use sample::SampleGradients;
 pub use stored::{SampleStore, StoredSamples};
-pub use terms::{BatchNoise, ChoiceNoise, Constants, PricedNoise, StepNoise, SumNoise, Terms, VectorLaw};
+pub use terms::{Constants, PricedNoise, Terms, VectorLaw};
 pub use vertex::{Choice, VertexChoice};

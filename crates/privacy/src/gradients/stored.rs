@@ -2,8 +2,7 @@
 //!
 //! Source: [Bassily2020, algorithm 2]. The index of a drawn sample stays secret: the accounting depends on it.
 
-use super::leaf::Leaf;
-use super::{Clip, Gradient, Sample, VectorNoise};
+use super::{Clip, Gradient, Sample, SampleGradients, VectorNoise};
 use crate::{Raw, Released};
 use privateer_numerics::rng::Stream;
 use std::sync::Arc;
@@ -59,20 +58,15 @@ impl SampleStore {
 /// Holds a data set that answers queries with noisy gradients.
 #[derive(Debug)]
 pub struct StoredSamples {
-    leaf: Leaf,
+    gradients: SampleGradients,
     samples: SampleStore,
-    noise: Box<dyn VectorNoise>,
-    drawn: Vec<f64>,
-    released: Vec<f64>,
 }
 
 impl StoredSamples {
     /// Makes an empty data set; `clip.gradient` bounds each gradient.
     #[must_use]
     pub fn new(gradient: Arc<dyn Gradient>, dimension: usize, clip: Option<Clip>, noise: Box<dyn VectorNoise>) -> Self {
-        let zeros = || vec![0.0; dimension];
-        let leaf = Leaf::new(gradient, dimension, clip);
-        Self { leaf, samples: SampleStore::new(dimension), noise, drawn: zeros(), released: zeros() }
+        Self { gradients: SampleGradients::new(gradient, dimension, clip, noise), samples: SampleStore::new(dimension) }
     }
 
     /// Stores a sample, as [`SampleStore::keep`].
@@ -106,11 +100,6 @@ impl StoredSamples {
     /// `None` if there is no such sample.
     #[doc(hidden)]
     pub fn gradient_of(&mut self, at: usize, theta: &[f64], stream: &mut Stream) -> Option<Released<&[f64]>> {
-        let gradient = self.leaf.plain(theta, self.samples.sample(at)?.open());
-        self.noise.draw(stream, &mut self.drawn);
-        for ((out, gradient), noise) in self.released.iter_mut().zip(gradient).zip(&self.drawn) {
-            *out = gradient + noise;
-        }
-        Some(Released::mark(self.released.as_slice()))
+        Some(self.gradients.release(theta, self.samples.sample(at)?, stream))
     }
 }

@@ -5,7 +5,7 @@
 //! contribution `(t + 1) grad - t grad'` by at most `2 (lr beta D + L)`, because steps are at most `lr/t` of the diameter
 //! [Han2022, theorem 3.1]; a difference of gradients across a step `eta` by at most `2 beta eta D`.
 
-use super::{BatchPlan, Clip, GeneralizedGaussian, IsotropicGaussian, SampleClip, Start, VectorNoise};
+use super::{BatchPlan, ChoiceLaw, Clip, GeneralizedGaussian, IsotropicGaussian, SampleClip, Start, VectorNoise};
 use crate::accounting::sensitivity::{Participation, from_lq};
 use crate::accounting::{subsampled, zcdp};
 use crate::calibration::NoiseTerms;
@@ -125,18 +125,6 @@ impl<N> PricedNoise<N> {
         Self { noise, event: Event::NonPrivate, noise_formula: "no noise".to_owned() }
     }
 }
-
-/// Noise on the draws of a factorised prefix sum.
-pub type SumNoise = VectorLaw;
-
-/// Noise on gradients that use each sample once.
-pub type StepNoise = VectorLaw;
-
-/// Noise of the first batch and of the later batches.
-pub type BatchNoise = (VectorLaw, VectorLaw);
-
-/// Noise of a choice: true for Gumbel, and the scale in round 1; `None` for no noise.
-pub type ChoiceNoise = Option<(bool, f64)>;
 
 /// The smooth norm of generalised Gaussian noise.
 #[derive(Debug, Clone, Copy)]
@@ -276,12 +264,9 @@ impl Terms {
         };
         let corrected = Scale { formula: format!("{} with E22 and E23 put right", printed.text), ..at(actual) };
         let terms = NoiseTerms {
-            budget: (epsilon, Some(delta)),
-            releases: 1,
-            event: &event,
             closed: Some(factor_norm * actual * libm::sqrt(proved.unwrap_or(kappa) / (2.0 * zcdp::rho(epsilon, delta)))),
-            least_formula: "sigma_+ by concentrated privacy (E21, E25)",
             printed: Some((as_printed, corrected)),
+            ..NoiseTerms::priced(epsilon, Some(delta), &event, "sigma_+ by concentrated privacy (E21, E25)")
         };
         let Scale { size: sigma, formula } = self.calibration.scale(terms)?;
         let noise = VectorLaw::Generalized { exponent, multiplier, sigma };
@@ -298,7 +283,7 @@ impl Terms {
         generalized: bool,
         factorisation: &dyn Factorisation,
         learning_rate: f64,
-    ) -> Result<PricedNoise<SumNoise>, Refusal> {
+    ) -> Result<PricedNoise<VectorLaw>, Refusal> {
         let sensitivities = (2.0 * self.actual.contribution(learning_rate), 2.0 * self.stated.contribution(1.0));
         let factor_norm = factorisation.sensitivity(self.participation);
         self.vector(generalized, sensitivities, factor_norm, &han2022_tree::THEOREM_3_1)
@@ -315,7 +300,7 @@ impl Terms {
         generalized: bool,
         factorisation: &dyn Factorisation,
         participation: Participation,
-    ) -> Result<PricedNoise<SumNoise>, Refusal> {
+    ) -> Result<PricedNoise<VectorLaw>, Refusal> {
         let replaced = if planted::is(PlantedFault::PlainSums) { 1.0 } else { 2.0 };
         let sensitivities = (replaced * self.actual.lipschitz, 2.0 * self.stated.lipschitz);
         self.vector(generalized, sensitivities, factorisation.sensitivity(participation), &han2022_tree::THEOREM_3_1)
@@ -325,7 +310,7 @@ impl Terms {
     ///
     /// # Errors
     /// A law that the calibration does not offer.
-    pub fn step_noise(&self, generalized: bool) -> Result<PricedNoise<StepNoise>, Refusal> {
+    pub fn step_noise(&self, generalized: bool) -> Result<PricedNoise<VectorLaw>, Refusal> {
         let sensitivities = (2.0 * self.actual.lipschitz, 2.0 * self.stated.lipschitz);
         // Each sample is a release of its own; together they are one mechanism whose squared sensitivities add up.
         let root = libm::sqrt(self.group());
@@ -342,7 +327,7 @@ impl Terms {
     ///
     /// # Errors
     /// The as-printed calibration, or gradients that are not bounded.
-    pub fn unit_noise(&self) -> Result<PricedNoise<StepNoise>, Refusal> {
+    pub fn unit_noise(&self) -> Result<PricedNoise<VectorLaw>, Refusal> {
         let Some((epsilon, _)) = self.budget else { return Ok(PricedNoise::without(VectorLaw::None)) };
         self.refuse_unclipped()?;
         let refuse = |message: &str| {
@@ -357,9 +342,7 @@ impl Terms {
         let answer = Budget { participation: self.participation, ..epsilon.into() }.answer(epsilon);
         let radius = from_lq(bound, self.q(), self.dimension);
         let of = PrivUnit::new(answer, self.dimension, radius);
-        if !(of.std() * of.std()).is_normal() {
-            return Err(Refusal::overflow("privunit", epsilon.get()));
-        }
+        Refusal::unless_normal(of.std(), "privunit", epsilon)?;
         let noise_formula =
             format!("PrivUnit [Bhowmick2018]: entries of standard deviation {:.6} for L2 norm {radius:.6}", of.std());
         Ok(PricedNoise { noise: VectorLaw::Unit(of), event: of.event(), noise_formula })
@@ -371,7 +354,7 @@ impl Terms {
     ///
     /// # Errors
     /// A law that the calibration does not offer.
-    pub fn hidden_noise(&self, share: f64) -> Result<PricedNoise<StepNoise>, Refusal> {
+    pub fn hidden_noise(&self, share: f64) -> Result<PricedNoise<VectorLaw>, Refusal> {
         self.refuse_returns("a hidden descent")?;
         let replaced = if planted::is(PlantedFault::HiddenSteps) { 1.0 } else { 2.0 };
         self.vector(false, (replaced * self.actual.lipschitz, 2.0 * self.stated.lipschitz), share, &han2022_tree::SIGMA_PLUS)
@@ -384,18 +367,23 @@ impl Terms {
     ///
     /// # Errors
     /// As [`Terms::hidden_noise`].
-    pub fn iterate_noise(&self) -> Result<PricedNoise<StepNoise>, Refusal> {
+    pub fn iterate_noise(&self) -> Result<PricedNoise<VectorLaw>, Refusal> {
         let moved = if planted::is(PlantedFault::EveryIterate) { 1.0 } else { self.rounds as f64 };
         self.hidden_noise(libm::sqrt(moved))
     }
 
-    /// Calibrates the noise of batch means with steps `eta`.
+    /// Calibrates the noise of batch means with steps `eta`: of the first batch, and of the later batches.
     ///
     /// Each sample is in one batch, so the price is the larger of the two prices.
     ///
     /// # Errors
     /// A law that the calibration does not offer.
-    pub fn batch_noise(&self, generalized: bool, plan: BatchPlan, eta: f64) -> Result<PricedNoise<BatchNoise>, Refusal> {
+    pub fn batch_noise(
+        &self,
+        generalized: bool,
+        plan: BatchPlan,
+        eta: f64,
+    ) -> Result<PricedNoise<(VectorLaw, VectorLaw)>, Refusal> {
         let (n, first, batch) = (self.rounds as f64, plan.first as f64, plan.batch as f64);
         let (actual, stated) = (self.actual, self.stated);
         // A mean over m samples changes by at most 2/m of the bound on one; printed for batches of exactly n/2 and sqrt(n)/2.
@@ -417,8 +405,8 @@ impl Terms {
     ///
     /// # Errors
     /// A law that the calibration does not offer.
-    pub fn choice_noise(&self, gumbel: bool, learning_rate: f64) -> Result<PricedNoise<ChoiceNoise>, Refusal> {
-        let Some((epsilon, delta)) = self.budget else { return Ok(PricedNoise::without(None)) };
+    pub fn choice_noise(&self, gumbel: bool, learning_rate: f64) -> Result<PricedNoise<ChoiceLaw>, Refusal> {
+        let Some((epsilon, delta)) = self.budget else { return Ok(PricedNoise::without(ChoiceLaw::Exact)) };
         self.refuse_unclipped()?;
         if gumbel && !self.calibration.redesigns() {
             let message = format!("the {} calibration is of Laplace noise", self.calibration);
@@ -448,16 +436,14 @@ impl Terms {
         let as_printed = Scale { formula: format!("{}, d_1 = grad (E28)", as_printed.formula), ..as_printed };
         let formula = "as printed with d_1 = grad/2 (E28), never below its price (E29)".to_owned();
         let terms = NoiseTerms {
-            budget: (epsilon, Some(delta)),
-            releases: 1,
-            event: &event,
             closed: Some(closed),
-            least_formula,
             printed: Some((as_printed, Scale { formula, ..printed(&self.actual, learning_rate) })),
+            ..NoiseTerms::priced(epsilon, Some(delta), &event, least_formula)
         };
         let Scale { size, formula } = self.calibration.scale(terms)?;
         let noise_formula = format!("scale {size:.6}/sqrt(t): {formula}");
-        Ok(PricedNoise { noise: Some((gumbel, size)), event: event(size), noise_formula })
+        let noise = if gumbel { ChoiceLaw::Gumbel { scale: size } } else { ChoiceLaw::Laplace { scale: size } };
+        Ok(PricedNoise { noise, event: event(size), noise_formula })
     }
 
     /// Calibrates the Gaussian noise of `steps` gradients, each at a sample drawn from all samples.
@@ -474,12 +460,8 @@ impl Terms {
         let printed = |l: f64| bassily2020::SIGMA.scale(&[("L", l), ("epsilon", epsilon.get()), ("delta", delta.get())]);
         let formula = "as printed, never below its price".to_owned();
         let terms = NoiseTerms {
-            budget: (epsilon, Some(delta)),
-            releases: 1,
-            event: &event,
-            closed: None,
-            least_formula: "by the Rényi bound of secretly drawn samples",
             printed: Some((printed(self.stated.lipschitz), Scale { formula, ..printed(lipschitz) })),
+            ..NoiseTerms::priced(epsilon, Some(delta), &event, "by the Rényi bound of secretly drawn samples")
         };
         let scale = self.calibration.scale(terms).map_err(|refusal| {
             let expected = format!("a number > {:.1e} at `delta = {}`", subsampled::least_epsilon(delta), delta.get());

@@ -2,7 +2,7 @@
 //! Source: [Han2022, algorithm 2, lines 3 to 9].
 
 use super::leaf::Leaf;
-use super::{Clip, Gradient, GradientQuery, Sample, Start, VectorNoise, Vertices};
+use super::{ChoiceLaw, Clip, Gradient, GradientQuery, LaplaceVector, Sample, Start, VectorNoise, Vertices};
 use crate::planted::{self, PlantedFault};
 use crate::{Raw, Released};
 use privateer_numerics::linalg::{least, running_weights};
@@ -22,6 +22,16 @@ pub enum Choice {
         /// Scale in round 1, > 0.
         scale: f64,
     },
+}
+
+impl From<ChoiceLaw> for Choice {
+    fn from(law: ChoiceLaw) -> Self {
+        match law {
+            ChoiceLaw::Exact => Self::Exact,
+            ChoiceLaw::Laplace { scale } => Self::Noisy(Box::new(LaplaceVector { scale })),
+            ChoiceLaw::Gumbel { scale } => Self::Exponential { scale },
+        }
+    }
 }
 
 /// Holds one stream of choices; the recursive estimate stays inside.

@@ -5,7 +5,7 @@
 use super::choices::{ArmChoices, ChoiceBounds, ChoiceLaw, ChoiceTerms};
 use super::{ContextFacts, InteractionPrivatizer};
 use crate::gradients::{Constants, SampleClip, Terms};
-use crate::{Budget, Calibration, Claim, ClaimUnit, Event, Ledger, Protects, Refusal, Request, automatic};
+use crate::{Budget, Claim, ClaimUnit, Event, Ledger, Protects, Refusal, Request, automatic};
 use privateer_numerics::linalg::Norm;
 
 /// States which choices a policy needs.
@@ -27,10 +27,7 @@ pub struct ChoicesNeed {
 #[derive(Debug)]
 pub struct ArmMechanism {
     terms: ChoiceTerms,
-    calibration: Calibration,
-    budget: Budget,
-    event: Event,
-    noise_formula: String,
+    claim: Claim,
 }
 
 impl ArmMechanism {
@@ -66,20 +63,13 @@ impl ArmMechanism {
             stated: constants(stated.0, stated.1),
             clip: bounds.map(|bounds| SampleClip { norm: max_norm, radius: bounds.entry }),
         };
-        let gumbel = match automatic(request.mechanism, Protects::Choices, request.calibration) {
-            "gumbel" => true,
-            "laplace" | "none" => false,
-            other => {
-                let message = format!("`{other}` is noise on sums, and this policy releases choices");
-                return Err(Refusal::new("mechanism", message, "`auto`, `laplace`, `gumbel` or `none`"));
-            }
-        };
-        let priced = terms.choice_noise(gumbel, 1.0)?;
-        let law = match priced.noise {
-            None => ChoiceLaw::Exact,
-            Some((true, scale)) => ChoiceLaw::Gumbel { scale },
-            Some((false, scale)) => ChoiceLaw::Laplace { scale },
-        };
+        let name = automatic(request.mechanism, Protects::Choices, request.calibration);
+        if !matches!(name, "gumbel" | "laplace" | "none") {
+            let message = format!("`{name}` is noise on sums, and this policy releases choices");
+            return Err(Refusal::new("mechanism", message, "`auto`, `laplace`, `gumbel` or `none`"));
+        }
+        let priced = terms.choice_noise(name == "gumbel", 1.0)?;
+        let law = priced.noise;
         if let ChoiceLaw::Gumbel { scale } | ChoiceLaw::Laplace { scale } = law
             && !scale.is_normal()
         {
@@ -98,10 +88,24 @@ impl ArmMechanism {
             bounds,
             synthetic,
         };
-        let (event, noise_formula) = (priced.event, priced.noise_formula);
+        let doubt = if !synthetic {
+            ("an arm that does not move was not shown: without synthetic updates the arm of every user can be read off", "E30")
+        } else if bounds.is_none() {
+            ("rewards are not clipped: no loss is bounded", "E31")
+        } else {
+            ("the printed noise is too small for what an interaction moves", "E28, E29")
+        };
+        let note = |bounds: ChoiceBounds| {
+            format!("entries of a context beyond {} shrink it, |zeta - r| is cut off at {}", bounds.entry, bounds.residual)
+        };
         let budget =
             budget.map(|budget| Budget { participation: request.budget.participation, ..budget.into() }).unwrap_or_default();
-        Ok(Self { terms, calibration: request.calibration, budget, event, noise_formula })
+        let request = Request { mechanism: law.name(), budget, ..*request };
+        let unit = ClaimUnit::Interaction { clip: bounds.map(|bounds| bounds.range), local: false };
+        let event = if synthetic { priced.event } else { Event::NonPrivate };
+        let notes = bounds.map(note).into_iter().collect();
+        let claim = Claim { doubt: Some(doubt), notes, ..Claim::of(&request, unit, event, priced.noise_formula) };
+        Ok(Self { terms, claim })
     }
 
     /// Returns the parameters of the streams.
@@ -116,36 +120,6 @@ impl ArmMechanism {
 
     /// Returns the ledger: claimed and delivered loss.
     pub fn ledger(&self) -> Ledger {
-        let unclipped = self.terms.bounds.is_none();
-        let doubt = if !self.terms.synthetic {
-            ("an arm that does not move was not shown: without synthetic updates the arm of every user can be read off", "E30")
-        } else if unclipped {
-            ("rewards are not clipped: no loss is bounded", "E31")
-        } else {
-            ("the printed noise is too small for what an interaction moves", "E28, E29")
-        };
-        let mechanism = match self.terms.law {
-            ChoiceLaw::Exact => "none",
-            ChoiceLaw::Laplace { .. } => "laplace",
-            ChoiceLaw::Gumbel { .. } => "gumbel",
-        };
-        Ledger::of(Claim {
-            mechanism,
-            calibration: self.calibration,
-            event: if self.terms.synthetic { self.event } else { Event::NonPrivate },
-            budget: self.budget,
-            unit: ClaimUnit::Interaction { clip: self.terms.bounds.map(|bounds| bounds.range), local: false },
-            noise_formula: self.noise_formula.clone(),
-            doubt: Some(doubt),
-            notes: match self.terms.bounds {
-                Some(bounds) => {
-                    vec![format!(
-                        "entries of a context beyond {} shrink it, |zeta - r| is cut off at {}",
-                        bounds.entry, bounds.residual
-                    )]
-                }
-                None => Vec::new(),
-            },
-        })
+        Ledger::of(self.claim.clone())
     }
 }

@@ -14,30 +14,13 @@
 
 use super::contract::ArmStep;
 use super::{ContextFacts, Interaction, InteractionPrivatizer, InteractionSignal, Link};
+pub use crate::gradients::ChoiceLaw;
 use crate::gradients::Start;
 use crate::noise::Noise;
 use crate::planted::{self, PlantedFault};
 use crate::{Raw, Released};
 use privateer_numerics::linalg::{dot, least};
 use privateer_numerics::rng::Stream;
-
-/// Names the noise of a choice.
-/// Scales are those of an arm's first step and decrease as 1/sqrt(step).
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub enum ChoiceLaw {
-    /// No noise: the least score, and the lowest coordinate among equal scores.
-    Exact,
-    /// Laplace noise on every score.
-    Laplace {
-        /// Scale, > 0.
-        scale: f64,
-    },
-    /// The exponential mechanism: the law of the least score after Gumbel noise.
-    Gumbel {
-        /// Scale, > 0.
-        scale: f64,
-    },
-}
 
 /// Holds the parameters of the streams.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -86,7 +69,6 @@ impl ChoiceBounds {
     }
 }
 
-/// Holds one arm's stream.
 #[derive(Debug, Clone)]
 struct Arm {
     /// Sum of contributions.

@@ -2,7 +2,7 @@
 
 use super::{Interaction, InteractionPrivatizer, InteractionSignal};
 use crate::noise::Noise;
-use crate::{Budget, Calibration, Claim, ClaimUnit, Event, Ledger, Raw, Released};
+use crate::{Calibration, Claim, ClaimUnit, Event, Ledger, Raw, Released, Request};
 
 /// Passes interactions on unchanged.
 #[derive(Debug, Clone, Copy, Default)]
@@ -16,14 +16,6 @@ impl InteractionPrivatizer for NoPrivacy {
 
 /// Returns the ledger of an experiment without privacy.
 pub fn ledger(calibration: Calibration) -> Ledger {
-    Ledger::of(Claim {
-        mechanism: "none",
-        calibration,
-        event: Event::NonPrivate,
-        budget: Budget::default(),
-        unit: ClaimUnit::Interaction { clip: None, local: false },
-        noise_formula: "none".to_owned(),
-        doubt: None,
-        notes: Vec::new(),
-    })
+    let unit = ClaimUnit::Interaction { clip: None, local: false };
+    Ledger::of(Claim::of(&Request { calibration, ..Request::NONE }, unit, Event::NonPrivate, "none"))
 }

@@ -24,8 +24,8 @@ use crate::streams::own::Own;
 use crate::streams::{Factorisation, PrefixSums, columns};
 use crate::sums::privunit;
 use crate::{
-    Budget, Calibration, Claim, ClaimUnit, Delta, Epsilon, Event, Ledger, Protects, Raw, Refusal, ReleaseCounts, Released, Scale,
-    automatic_for_streams,
+    Budget, Calibration, Claim, ClaimUnit, Delta, Epsilon, Event, Ledger, Protects, Raw, Refusal, ReleaseCounts, Released,
+    Request, Scale, automatic_for_streams,
 };
 use std::sync::Arc;
 
@@ -54,9 +54,12 @@ pub struct SumsTerms {
     pub local: bool,
 }
 
-/// Returns the standard deviation of sums to which every user has added a draw.
-fn local_std(sigma: f64, users: u64) -> f64 {
-    sigma * libm::sqrt(users as f64)
+impl SumsTerms {
+    /// Returns the standard deviation of the noise on release `at`, counted from 0.
+    fn std(&self, noise: &GramStream, at: usize) -> f64 {
+        // Where every user has added a draw, the sums have one of each.
+        if self.local { noise.sigma * libm::sqrt(self.due[at] as f64) } else { noise.std(at) }
+    }
 }
 
 /// Holds calibrated sums, shared by all trials.
@@ -66,11 +69,8 @@ pub struct InteractionSums {
     noise: GramStream,
     /// Release of every user's own item on a sphere, in place of the noise.
     own: Option<Box<PrivUnitItem>>,
-    event: Event,
-    budget: Budget,
-    name: &'static str,
     clip: GramClip,
-    noise_formula: String,
+    claim: Claim,
 }
 
 impl InteractionSums {
@@ -136,14 +136,23 @@ impl InteractionSums {
         } else {
             (as_given, reach)
         };
+        let claim = |budget: Budget, event: Event, noise_formula: String| {
+            let request = Request { mechanism: name, calibration: terms.calibration, budget, clip: Some(terms.range) };
+            let unit = ClaimUnit::Interaction { clip: request.clip, local: terms.local };
+            let note = format!(
+                "contexts are shortened to length {length}; sums are released after {} of {} rounds",
+                terms.due.len(),
+                terms.rounds
+            );
+            Claim { notes: vec![note], ..Claim::of(&request, unit, event, noise_formula) }
+        };
         if name == privunit::ENTRY.name {
             let (layout, length) = (terms.layout, clip.length / clip.feature_unit);
             let rows = layout.n_groups() * layout.n_rows();
             let item = PrivUnitItem::new(budget.answer(terms.budget.0), (layout.shape(), rows), (length, reward_bound), name)?;
             let noise = GramStream::new(factorisation, item.std());
-            let (event, budget) = (item.event(), Budget { delta: None, ..budget });
-            let noise_formula = item.formula();
-            return Ok(Self { terms, noise, own: Some(Box::new(item)), event, budget, name, clip, noise_formula });
+            let claim = claim(Budget { delta: None, ..budget }, item.event(), item.formula());
+            return Ok(Self { terms, noise, own: Some(Box::new(item)), clip, claim });
         }
         // In the local model every user's item is released on its own.
         let stated = if terms.local { 1 } else { releases };
@@ -167,10 +176,8 @@ impl InteractionSums {
         let least = "sigma = 1.25 |columns| sigma_AG(epsilon, delta), contexts and rewards in their units (E7)";
         let printed = (printed.clone(), Scale { formula, ..printed });
         let Scale { size: sigma, formula } = release.scale(terms.calibration, terms.budget, columns, least, printed)?;
-        let noise_formula = format!("sigma = {sigma:.6}: {formula}");
-        let noise = GramStream::new(factorisation, sigma);
-        let event = release.event(sigma);
-        Ok(Self { terms, noise, own: None, event, budget, name, clip, noise_formula })
+        let claim = claim(budget, release.event(sigma), format!("sigma = {sigma:.6}: {formula}"));
+        Ok(Self { terms, noise: GramStream::new(factorisation, sigma), own: None, clip, claim })
     }
 
     /// Returns the divisor of contexts in the sums.
@@ -183,14 +190,9 @@ impl InteractionSums {
         self.clip.reward_unit
     }
 
-    /// Returns the calibration.
-    pub fn calibration(&self) -> Calibration {
-        self.terms.calibration
-    }
-
-    /// Returns the bound on the length of contexts, before their division.
-    pub fn context_length(&self) -> f64 {
-        self.terms.context_length
+    /// Returns which sums are released, from which data.
+    pub fn terms(&self) -> &SumsTerms {
+        &self.terms
     }
 
     /// Returns the standard deviation of a draw.
@@ -198,21 +200,9 @@ impl InteractionSums {
         self.noise.sigma
     }
 
-    /// Returns the order of the entries.
-    pub fn layout(&self) -> GramLayout {
-        self.terms.layout
-    }
-
-    /// Returns the number of releases in all.
-    pub fn releases(&self) -> u64 {
-        self.terms.due.len() as u64
-    }
-
-    /// Returns the standard deviation of the noise on release `at`.
-    /// `at` is from 1 to [`InteractionSums::releases`].
+    /// Returns the standard deviation of the noise on release `at`, counted from 1.
     pub fn std(&self, at: u64) -> f64 {
-        let at = at as usize - 1;
-        if self.terms.local { local_std(self.noise.sigma, self.terms.due[at]) } else { self.noise.stds.at(at) }
+        self.terms.std(&self.noise, at as usize - 1)
     }
 
     /// Makes the privatizer of a trial before its first round.
@@ -223,12 +213,10 @@ impl InteractionSums {
             None => HeldSums::Noisy(self.noise.sums(layout.shape())),
         };
         Box::new(InteractionSumsPrivatizer {
-            layout,
-            due: Arc::clone(&self.terms.due),
+            terms: self.terms.clone(),
             clip: self.clip,
             sums,
             noise: self.noise.clone(),
-            local: self.terms.local,
             z: vec![0.0; layout.dimension],
             round: 0,
             releases: 0,
@@ -237,21 +225,7 @@ impl InteractionSums {
 
     /// Returns the ledger: claimed and delivered loss.
     pub fn ledger(&self) -> Ledger {
-        Ledger::of(Claim {
-            mechanism: self.name,
-            calibration: self.terms.calibration,
-            event: self.event,
-            budget: self.budget,
-            unit: ClaimUnit::Interaction { clip: Some(self.terms.range), local: self.terms.local },
-            noise_formula: self.noise_formula.clone(),
-            doubt: None,
-            notes: vec![format!(
-                "contexts are shortened to length {}; sums are released after {} of {} rounds",
-                self.terms.context_length,
-                self.terms.due.len(),
-                self.terms.rounds
-            )],
-        })
+        Ledger::of(self.claim.clone())
     }
 }
 
@@ -271,12 +245,10 @@ enum HeldSums {
 }
 
 struct InteractionSumsPrivatizer {
-    layout: GramLayout,
-    due: Arc<[u64]>,
+    terms: SumsTerms,
     clip: GramClip,
     sums: HeldSums,
     noise: GramStream,
-    local: bool,
     z: Vec<f64>,
     round: u64,
     releases: usize,
@@ -288,20 +260,20 @@ impl InteractionSumsPrivatizer {
     fn add(&mut self, interaction: Interaction<'_>, noise: &mut Noise<'_>) {
         let Interaction { context, arm, reward } = interaction;
         let item = self.clip.item(context, Raw::seal(reward), &mut ReleaseCounts::default(), &mut self.z);
-        let known = item.filter(|_| arm < self.layout.n_blocks);
+        let known = item.filter(|_| arm < self.terms.layout.n_blocks);
         match &mut self.sums {
             HeldSums::Own(OwnItems { item, sum, entries, draws }) => {
                 entries.clear();
                 entries.resize(sum.len(), 0.0);
                 if let Some(y) = known {
-                    self.layout.add(entries, arm, &self.z, y);
+                    self.terms.layout.add(entries, arm, &self.z, y);
                 }
                 item.release(entries, noise, draws);
                 sum.iter_mut().zip(&*entries).for_each(|(sum, entry)| *sum += entry);
             }
             HeldSums::Noisy(sums) => {
                 if let Some(y) = known {
-                    sums.add_by(|sums| self.layout.add(sums, arm, &self.z, y));
+                    sums.add_by(|sums| self.terms.layout.add(sums, arm, &self.z, y));
                 }
             }
         }
@@ -312,17 +284,16 @@ impl InteractionPrivatizer for InteractionSumsPrivatizer {
     fn release<'a>(&'a mut self, interaction: Raw<Interaction<'a>>, mut noise: Noise<'_>) -> Released<InteractionSignal<'a>> {
         self.add(interaction.open(), &mut noise);
         self.round += 1;
-        if self.due.get(self.releases) != Some(&self.round) {
+        if self.terms.due.get(self.releases) != Some(&self.round) {
             return Released::mark(InteractionSignal::Nothing);
         }
         // In the local model every user since the last release has added a draw: one draw with the law of their sum replaces
         // them.
-        let before = if self.releases == 0 { 0 } else { self.due[self.releases - 1] };
-        let local = self.local && !planted::is(PlantedFault::OwnNoise);
-        let (layout, sigma) = (self.layout, self.noise.sigma);
+        let before = if self.releases == 0 { 0 } else { self.terms.due[self.releases - 1] };
+        let local = self.terms.local && !planted::is(PlantedFault::OwnNoise);
+        let (layout, sigma) = (self.terms.layout, self.noise.sigma);
         let sigma = if local { sigma * libm::sqrt((self.round - before) as f64) } else { sigma };
-        let at = self.releases;
-        let gram_std = if self.local { local_std(self.noise.sigma, self.due[at]) } else { self.noise.stds.at(at) };
+        let gram_std = self.terms.std(&self.noise, self.releases);
         self.releases += 1;
         match &mut self.sums {
             HeldSums::Own(OwnItems { sum, .. }) => Released::mark(InteractionSignal::Sums { layout, entries: sum, gram_std }),

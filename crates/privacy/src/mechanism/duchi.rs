@@ -2,25 +2,19 @@
 //!
 //! It has the least worst-case variance at small epsilon, and an output of two values. Proof: `docs/proofs/duchi.md`.
 
-use super::on_window::{self, Description, UnitRandomiser};
-use super::{MechanismEntry, RewardMechanism};
+use super::MechanismEntry;
+use super::on_window::{self, UnitRandomiser};
 use crate::noise::{Entropy, SamplerLaw, Words};
 use crate::planted::{self, PlantedFault};
-use crate::{Epsilon, Event, Refusal, Request, RewardFacts};
+use crate::{Epsilon, Event};
 use privateer_numerics::rng::Stream;
-use std::sync::Arc;
 
 /// Registry entry.
 pub const ENTRY: MechanismEntry = MechanismEntry {
     name: "duchi",
     summary: "one randomised bit for the clipped reward: pure epsilon, two output values",
     paper: "Duchi2018",
-    build,
-};
-
-const DESCRIPTION: Description = Description {
-    name: ENTRY.name,
-    noise_formula: "output = ±(e^epsilon + 1)/(e^epsilon - 1) on rewards clipped and scaled to [-1, 1] [Duchi2018]",
+    build: on_window::build::<TwoPoint>,
 };
 
 /// Unit of the exact coin; its probabilities are multiples of 2^-53.
@@ -38,17 +32,6 @@ pub(crate) struct TwoPoint {
 }
 
 impl TwoPoint {
-    pub(crate) fn new(epsilon: Epsilon) -> Self {
-        // tilt = (e^epsilon - 1)/(e^epsilon + 1) = tanh(epsilon/2): the odds (1 + tilt)/(1 - tilt) at the two ends are then
-        // e^epsilon.
-        let tilt = libm::tanh(0.5 * epsilon.get());
-        // output = 1/tilt: the mean (1 + t tilt)/2 · output - (1 - t tilt)/2 · output = t tilt output is then the input t.
-        let output = 1.0 / tilt;
-        // rare = (1 - tilt)/2 = 1/(e^epsilon + 1), without cancellation.
-        let rare = 1.0 / (libm::exp(epsilon.get()) + 1.0);
-        Self { output, tilt, rare }
-    }
-
     /// Returns the released value for an input on [-1, 1] and a uniform draw.
     pub(crate) fn respond(&self, input: f64, uniform: f64) -> f64 {
         if uniform < 0.5 * (1.0 + input * drawn(self.tilt)) { self.output } else { -self.output }
@@ -68,11 +51,6 @@ impl TwoPoint {
         let lean = (input * (drawn(tau / whole) * whole)).clamp(-whole, whole).round() as i64;
         WHOLE.saturating_add_signed(lean)
     }
-
-    /// Returns the variance at an input of 0, where output² - input² is largest.
-    pub(super) fn worst_variance(&self) -> f64 {
-        self.output * self.output
-    }
 }
 
 /// Returns the tilt that is drawn; the planted fault uses tanh(epsilon) instead of tanh(epsilon/2).
@@ -80,16 +58,21 @@ fn drawn(tilt: f64) -> f64 {
     if planted::is(PlantedFault::DuchiNoise) { 2.0 / (1.0 + tilt * tilt) * tilt } else { tilt }
 }
 
-/// Calibrates the mechanism, equally under all calibrations: the papers print Laplace noise only.
-///
-/// # Errors
-/// A refusal on `epsilon` (missing, below 1e-6, above 700, or a variance beyond f64) or `clip` (empty, or missing with
-/// unbounded noise).
-pub fn build(request: &Request, facts: &RewardFacts) -> Result<Arc<dyn RewardMechanism>, Refusal> {
-    on_window::build(request, facts, DESCRIPTION, TwoPoint::new)
-}
-
 impl UnitRandomiser for TwoPoint {
+    const FORMULA: &'static str =
+        "output = ±(e^epsilon + 1)/(e^epsilon - 1) on rewards clipped and scaled to [-1, 1] [Duchi2018]";
+
+    fn new(epsilon: Epsilon) -> Self {
+        // tilt = (e^epsilon - 1)/(e^epsilon + 1) = tanh(epsilon/2): the odds (1 + tilt)/(1 - tilt) at the two ends are then
+        // e^epsilon.
+        let tilt = libm::tanh(0.5 * epsilon.get());
+        // output = 1/tilt: the mean (1 + t tilt)/2 · output - (1 - t tilt)/2 · output = t tilt output is then the input t.
+        let output = 1.0 / tilt;
+        // rare = (1 - tilt)/2 = 1/(e^epsilon + 1), without cancellation.
+        let rare = 1.0 / (libm::exp(epsilon.get()) + 1.0);
+        Self { output, tilt, rare }
+    }
+
     fn draw(&self, input: f64, stream: &mut Stream) -> f64 {
         self.respond(input, stream.uniform())
     }
@@ -108,12 +91,13 @@ impl UnitRandomiser for TwoPoint {
     }
 
     fn variance(&self) -> f64 {
-        self.worst_variance()
+        // At an input of 0, where output² - input² is largest.
+        self.output * self.output
     }
 
     fn proxy(&self) -> f64 {
         // Hoeffding's lemma on [-output, output] gives output², the variance at an input of 0.
-        self.worst_variance()
+        self.variance()
     }
 
     fn event(&self) -> Event {
@@ -139,7 +123,7 @@ pub(super) mod tests {
     fn the_law_is_private_and_unbiased() {
         for epsilon in [0.1, 0.5, 1.0, 2.0, 4.0] {
             let coin = TwoPoint::new(Epsilon::try_from(epsilon).expect("a budget"));
-            assert_private_and_unbiased(epsilon, coin.worst_variance(), |input| law(epsilon, input));
+            assert_private_and_unbiased(epsilon, coin.variance(), |input| law(epsilon, input));
             // The planted fault: probabilities for twice the budget.
             assert!(1.9 * epsilon < worst_log_ratio(|input| law(2.0 * epsilon, input)));
             let n = 4096;

@@ -7,9 +7,7 @@ use super::{MechanismEntry, RewardMechanism};
 use crate::calibration::NoiseTerms;
 use crate::noise::{Grid, Noise, ReleaseError, SamplerLaw};
 use crate::planted::{self, PlantedFault};
-use crate::{
-    Budget, Calibration, Claim, ClaimUnit, Event, Ledger, Privatizer, Query, Raw, Refusal, Released, Request, RewardFacts, Signal,
-};
+use crate::{Claim, ClaimUnit, Event, Ledger, Privatizer, Query, Raw, Refusal, Released, Request, RewardFacts, Signal};
 use std::sync::Arc;
 
 /// Registry entry.
@@ -24,8 +22,7 @@ const FORMULA: &str = "sigma = (hi - lo) sigma_AG(epsilon, delta), the analytic 
 
 #[derive(Debug, Clone, Copy)]
 struct GaussianMechanism {
-    calibration: Calibration,
-    budget: Budget,
+    request: Request,
     window: Window,
     sigma: f64,
 }
@@ -40,18 +37,11 @@ pub fn build(request: &Request, facts: &RewardFacts) -> Result<Arc<dyn RewardMec
     let window = Window::of(request, facts)?;
     // sigma = sensitivity · sigma_AG(epsilon, delta), sensitivity = hi - lo [BalleWang2018, theorem 8]. Proof:
     // docs/proofs/gaussian.md
-    let terms = NoiseTerms {
-        budget: (epsilon, Some(delta)),
-        releases: request.budget.releases(),
-        event: &|sigma| event(sigma, window),
-        closed: None,
-        least_formula: FORMULA,
-        printed: None,
-    };
-    let sigma = request.calibration.scale(terms)?.size;
+    let event = |sigma| event(sigma, window);
+    let terms = NoiseTerms::priced(epsilon, Some(delta), &event, FORMULA);
+    let sigma = request.calibration.scale(NoiseTerms { releases: request.budget.releases(), ..terms })?.size;
     representable(request, sigma * sigma)?;
-    let budget = Budget { delta: Some(delta), ..request.budget };
-    Ok(Arc::new(GaussianMechanism { calibration: request.calibration, budget, window, sigma }))
+    Ok(Arc::new(GaussianMechanism { request: request.at(Some(delta)), window, sigma }))
 }
 
 fn event(sigma: f64, window: Window) -> Event {
@@ -59,7 +49,6 @@ fn event(sigma: f64, window: Window) -> Event {
 }
 
 impl GaussianMechanism {
-    /// Returns the standard deviation that is drawn.
     fn drawn(&self) -> f64 {
         self.sigma * planted::noise_share(PlantedFault::GaussianNoise)
     }
@@ -103,16 +92,8 @@ impl RewardMechanism for GaussianMechanism {
     }
 
     fn ledger(&self) -> Ledger {
-        Ledger::of(Claim {
-            mechanism: ENTRY.name,
-            calibration: self.calibration,
-            unit: ClaimUnit::Reward { clip: self.clip() },
-            event: event(self.sigma, self.window),
-            budget: self.budget,
-            noise_formula: FORMULA.to_owned(),
-            doubt: None,
-            notes: Vec::new(),
-        })
+        let unit = ClaimUnit::Reward { clip: self.clip() };
+        Ledger::of(Claim::of(&self.request, unit, event(self.sigma, self.window), FORMULA))
     }
 
     fn exact(&self) -> Result<Vec<SamplerLaw>, ReleaseError> {

@@ -5,29 +5,22 @@
 //! every reward.
 //! Proof: `docs/proofs/hybrid.md`.
 
+use super::MechanismEntry;
 use super::duchi::TwoPoint;
-use super::on_window::{self, Description, UnitRandomiser};
+use super::on_window::{self, UnitRandomiser};
 use super::piecewise::TwoLevel;
 use super::sub_gaussian::variance_proxy;
-use super::{MechanismEntry, RewardMechanism};
 use crate::noise::{Entropy, SamplerLaw, Words};
 use crate::planted::{self, PlantedFault};
-use crate::{Epsilon, Event, Refusal, Request, RewardFacts};
+use crate::{Epsilon, Event};
 use privateer_numerics::rng::Stream;
-use std::sync::Arc;
 
 /// Registry entry.
 pub const ENTRY: MechanismEntry = MechanismEntry {
     name: "hybrid",
     summary: "piecewise density or one randomised bit, whichever epsilon favours: pure epsilon, bounded output, least variance up to epsilon = 1.6",
     paper: "Wang2019",
-    build,
-};
-
-const DESCRIPTION: Description = Description {
-    name: ENTRY.name,
-    noise_formula: "one bit up to epsilon = 0.6094, above it the piecewise density with probability 1 - e^(-epsilon/2), \
-                 on rewards clipped and scaled to [-1, 1] [Wang2019]",
+    build: on_window::build::<Mixture>,
 };
 
 /// Returns the epsilon up to which one bit alone has the least worst-case variance.
@@ -61,19 +54,6 @@ pub(super) fn worst_case(epsilon: Epsilon) -> f64 {
 }
 
 impl Mixture {
-    fn new(epsilon: Epsilon) -> Self {
-        let (density, coin) = (TwoLevel::new(epsilon), TwoPoint::new(epsilon));
-        if epsilon.get() <= threshold() {
-            return Self { density, coin, density_share: 0.0, worst_variance: coin.worst_variance() };
-        }
-        // share = 1 - e^(-epsilon/2): the terms share/(s - 1) and -(1 - share) of input² in the two variances then cancel.
-        let density_share = -libm::expm1(-0.5 * epsilon.get());
-        let s = libm::exp(0.5 * epsilon.get());
-        // (s + 3)/(3 s (s - 1)) + C²/s, for every input.
-        let worst_variance = (1.0 + 3.0 / s) / (3.0 * libm::expm1(0.5 * epsilon.get())) + coin.worst_variance() / s;
-        Self { density, coin, density_share, worst_variance }
-    }
-
     /// Returns the probability that the density answers; the planted fault looks at the input.
     fn drawn_share(&self, input: f64) -> f64 {
         let share = if planted::is(PlantedFault::HybridBranch) { 0.5 * (1.0 + input) } else { 1.0 };
@@ -108,23 +88,25 @@ impl Mixture {
         }
         scale + largest
     }
-
-    fn output(&self) -> f64 {
-        // The density's coth(epsilon/4) exceeds the bit's coth(epsilon/2).
-        if self.density_share == 0.0 { self.coin.output } else { self.density.output }
-    }
-}
-
-/// Calibrates the mechanism, equally under all calibrations: the papers print Laplace noise only.
-///
-/// # Errors
-/// A refusal on `epsilon` (missing, below 1e-6, above 700, or a variance beyond f64) or `clip` (empty, or missing with
-/// unbounded noise).
-pub fn build(request: &Request, facts: &RewardFacts) -> Result<Arc<dyn RewardMechanism>, Refusal> {
-    on_window::build(request, facts, DESCRIPTION, Mixture::new)
 }
 
 impl UnitRandomiser for Mixture {
+    const FORMULA: &'static str = "one bit up to epsilon = 0.6094, above it the piecewise density with probability 1 - e^(-epsilon/2), \
+     on rewards clipped and scaled to [-1, 1] [Wang2019]";
+
+    fn new(epsilon: Epsilon) -> Self {
+        let (density, coin) = (TwoLevel::new(epsilon), TwoPoint::new(epsilon));
+        if epsilon.get() <= threshold() {
+            return Self { density, coin, density_share: 0.0, worst_variance: coin.variance() };
+        }
+        // share = 1 - e^(-epsilon/2): the terms share/(s - 1) and -(1 - share) of input² in the two variances then cancel.
+        let density_share = -libm::expm1(-0.5 * epsilon.get());
+        let s = libm::exp(0.5 * epsilon.get());
+        // (s + 3)/(3 s (s - 1)) + C²/s, for every input.
+        let worst_variance = (1.0 + 3.0 / s) / (3.0 * libm::expm1(0.5 * epsilon.get())) + coin.variance() / s;
+        Self { density, coin, density_share, worst_variance }
+    }
+
     fn draw(&self, input: f64, stream: &mut Stream) -> f64 {
         // Three words for either branch, so that draws stay aligned between budgets.
         let (branch, level, place) = (stream.uniform(), stream.uniform(), stream.uniform());
@@ -147,7 +129,8 @@ impl UnitRandomiser for Mixture {
     }
 
     fn bound(&self) -> f64 {
-        self.output()
+        // The density's coth(epsilon/4) exceeds the bit's coth(epsilon/2).
+        if self.density_share == 0.0 { self.coin.output } else { self.density.output }
     }
 
     fn variance(&self) -> f64 {
@@ -215,7 +198,7 @@ mod tests {
         for epsilon in [1e-6, 40.0, 700.0] {
             let mixture = mixture(epsilon);
             let proxy = mixture.proxy();
-            assert!(mixture.worst_variance <= proxy && proxy <= mixture.output() * mixture.output(), "{epsilon}: {proxy}");
+            assert!(mixture.worst_variance <= proxy && proxy <= mixture.bound() * mixture.bound(), "{epsilon}: {proxy}");
         }
     }
 

@@ -9,10 +9,7 @@ use crate::calibration::NoiseTerms;
 use crate::noise::{Grid, Noise, ReleaseError, SamplerLaw};
 use crate::planted::{self, PlantedFault};
 use crate::printed::zhou2021;
-use crate::{
-    Budget, Calibration, Claim, ClaimUnit, Event, Ledger, Privatizer, Query, Raw, Refusal, Released, Request, RewardFacts, Scale,
-    Signal,
-};
+use crate::{Claim, ClaimUnit, Event, Ledger, Privatizer, Query, Raw, Refusal, Released, Request, RewardFacts, Scale, Signal};
 use std::sync::Arc;
 
 /// Registry entry.
@@ -25,8 +22,7 @@ pub const ENTRY: MechanismEntry = MechanismEntry {
 
 #[derive(Debug, Clone)]
 struct Laplace {
-    calibration: Calibration,
-    budget: Budget,
+    request: Request,
     /// Stated range of the rewards.
     window: Window,
     /// Whether rewards are clipped to the range.
@@ -56,19 +52,15 @@ pub fn build(request: &Request, facts: &RewardFacts) -> Result<Arc<dyn RewardMec
     // On clipped rewards half of their range is the B + R that holds (E2, `docs/privacy.md`).
     let least_formula = "scale = (hi - lo) / epsilon on rewards clipped to [lo, hi] (E2)";
     let corrected = Scale { size: window.width() / answer.get(), formula: least_formula.to_owned() };
-    let terms = NoiseTerms {
-        budget: (epsilon, None),
+    let event = |scale| event(scale, window, true);
+    let Scale { size: scale, formula } = request.calibration.scale(NoiseTerms {
         releases: request.budget.releases(),
-        event: &|scale| event(scale, window, true),
-        closed: None,
-        least_formula,
         printed: Some((printed, corrected)),
-    };
-    let Scale { size: scale, formula } = request.calibration.scale(terms)?;
+        ..NoiseTerms::priced(epsilon, None, &event, least_formula)
+    })?;
     representable(request, 2.0 * scale * scale)?;
-    let budget = Budget { delta: None, ..request.budget };
     let formula = if clipped { formula } else { format!("{formula}, half of the stated range for B + R, nothing is clipped") };
-    Ok(Arc::new(Laplace { calibration: request.calibration, budget, window, clipped, scale, formula: formula.into() }))
+    Ok(Arc::new(Laplace { request: request.at(None), window, clipped, scale, formula: formula.into() }))
 }
 
 /// Returns what is done to a reward; without a clip, one user's contribution is unbounded.
@@ -77,7 +69,6 @@ fn event(scale: f64, window: Window, clipped: bool) -> Event {
 }
 
 impl Laplace {
-    /// Returns the scale that is drawn.
     fn drawn(&self) -> f64 {
         self.scale * planted::noise_share(PlantedFault::LaplaceNoise)
     }
@@ -124,16 +115,8 @@ impl RewardMechanism for Laplace {
         } else {
             ("rewards are not bounded and not clipped", "E3")
         };
-        Ledger::of(Claim {
-            mechanism: ENTRY.name,
-            calibration: self.calibration,
-            unit: ClaimUnit::Reward { clip: self.clip() },
-            event: event(self.scale, self.window, self.clipped),
-            budget: self.budget,
-            noise_formula: self.formula.to_string(),
-            doubt: Some(doubt),
-            notes: Vec::new(),
-        })
+        let (unit, event) = (ClaimUnit::Reward { clip: self.clip() }, event(self.scale, self.window, self.clipped));
+        Ledger::of(Claim { doubt: Some(doubt), ..Claim::of(&self.request, unit, event, &*self.formula) })
     }
 
     fn exact(&self) -> Result<Vec<SamplerLaw>, ReleaseError> {
@@ -145,7 +128,7 @@ impl RewardMechanism for Laplace {
 mod tests {
     use super::super::law::{empirical_epsilon, facts, request};
     use super::*;
-    use crate::Guarantee;
+    use crate::{Calibration, Guarantee};
 
     /// Builds the mechanism for noise without a bound.
     fn unbounded(calibration: Calibration, clip: Option<(f64, f64)>) -> Result<Arc<dyn RewardMechanism>, Refusal> {
@@ -187,14 +170,7 @@ mod tests {
         let request = request("laplace", Calibration::Tight, 1.0);
         let window = Window::of(&request, &facts()).expect("a range");
         let scale = window.width();
-        let right = Laplace {
-            calibration: request.calibration,
-            budget: request.budget,
-            window,
-            clipped: true,
-            scale,
-            formula: "".into(),
-        };
+        let right = Laplace { request, window, clipped: true, scale, formula: "".into() };
         let broken = Laplace { scale: 0.5 * scale, ..right.clone() };
         let (lo, hi) = window.range();
         assert!(empirical_epsilon(&mut right.clone(), lo, hi) < 1.0);

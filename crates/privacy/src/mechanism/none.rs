@@ -3,9 +3,7 @@
 
 use super::{MechanismEntry, RewardMechanism};
 use crate::noise::{Noise, ReleaseError, SamplerLaw};
-use crate::{
-    Budget, Calibration, Claim, ClaimUnit, Event, Ledger, Privatizer, Query, Raw, Refusal, Released, Request, RewardFacts, Signal,
-};
+use crate::{Budget, Claim, ClaimUnit, Event, Ledger, Privatizer, Query, Raw, Refusal, Released, Request, RewardFacts, Signal};
 use std::sync::Arc;
 
 /// Registry entry.
@@ -14,12 +12,12 @@ pub const ENTRY: MechanismEntry =
 
 #[derive(Debug, Clone, Copy)]
 struct NoMechanism {
-    calibration: Calibration,
+    request: Request,
 }
 
 /// Builds the mechanism; epsilon, delta and clip are ignored.
 pub fn build(request: &Request, _facts: &RewardFacts) -> Result<Arc<dyn RewardMechanism>, Refusal> {
-    Ok(Arc::new(NoMechanism { calibration: request.calibration }))
+    Ok(Arc::new(NoMechanism { request: Request { budget: Budget::default(), ..*request } }))
 }
 
 impl Privatizer for NoMechanism {
@@ -48,16 +46,7 @@ impl RewardMechanism for NoMechanism {
     }
 
     fn ledger(&self) -> Ledger {
-        Ledger::of(Claim {
-            mechanism: ENTRY.name,
-            calibration: self.calibration,
-            unit: ClaimUnit::Reward { clip: self.clip() },
-            event: Event::NonPrivate,
-            budget: Budget::default(),
-            noise_formula: "none".to_owned(),
-            doubt: None,
-            notes: Vec::new(),
-        })
+        Ledger::of(Claim::of(&self.request, ClaimUnit::Reward { clip: self.clip() }, Event::NonPrivate, "none"))
     }
 
     fn exact(&self) -> Result<Vec<SamplerLaw>, ReleaseError> {

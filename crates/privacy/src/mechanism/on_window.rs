@@ -6,10 +6,7 @@
 use super::RewardMechanism;
 use super::window::{Window, exponential_epsilon, representable};
 use crate::noise::{Entropy, Noise, ReleaseError, SamplerLaw};
-use crate::{
-    Budget, Calibration, Claim, ClaimUnit, Epsilon, Event, Ledger, Privatizer, Query, Raw, Refusal, Released, Request,
-    RewardFacts, Signal,
-};
+use crate::{Claim, ClaimUnit, Epsilon, Event, Ledger, Privatizer, Query, Raw, Refusal, Released, Request, RewardFacts, Signal};
 use privateer_numerics::rng::Stream;
 use std::fmt;
 use std::sync::Arc;
@@ -19,6 +16,12 @@ const GREATEST_EXACT: f64 = 20.0;
 
 /// Randomises inputs on [-1, 1] without bias.
 pub(crate) trait UnitRandomiser: Copy + fmt::Debug + Send + Sync + 'static {
+    /// The law of the answer, in words.
+    const FORMULA: &'static str;
+
+    /// Makes the randomiser of this loss.
+    fn new(epsilon: Epsilon) -> Self;
+
     /// Returns the answer to an input; consumes a fixed number of random-stream words.
     fn draw(&self, input: f64, stream: &mut Stream) -> f64;
 
@@ -42,20 +45,9 @@ pub(crate) trait UnitRandomiser: Copy + fmt::Debug + Send + Sync + 'static {
     fn event(&self) -> Event;
 }
 
-/// Describes a mechanism for its ledger.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Description {
-    /// Registered name.
-    pub(super) name: &'static str,
-    /// The formula that sets the noise.
-    pub(super) noise_formula: &'static str,
-}
-
 #[derive(Debug, Clone, Copy)]
 struct OnWindow<R> {
-    description: Description,
-    calibration: Calibration,
-    budget: Budget,
+    request: Request,
     /// Pure loss of one answer.
     epsilon: Epsilon,
     window: Window,
@@ -67,17 +59,10 @@ struct OnWindow<R> {
 /// # Errors
 /// A refusal on `epsilon` (missing, below 1e-6, above 700, or a variance beyond f64) or `clip` (empty, or missing with
 /// unbounded noise).
-pub(super) fn build<R: UnitRandomiser>(
-    request: &Request,
-    facts: &RewardFacts,
-    description: Description,
-    randomiser: fn(Epsilon) -> R,
-) -> Result<Arc<dyn RewardMechanism>, Refusal> {
+pub(super) fn build<R: UnitRandomiser>(request: &Request, facts: &RewardFacts) -> Result<Arc<dyn RewardMechanism>, Refusal> {
     let epsilon = exponential_epsilon(request)?;
     let window = Window::of(request, facts)?;
-    let budget = Budget { delta: None, ..request.budget };
-    let built =
-        OnWindow { description, calibration: request.calibration, budget, epsilon, window, randomiser: randomiser(epsilon) };
+    let built = OnWindow { request: request.at(None), epsilon, window, randomiser: R::new(epsilon) };
     representable(request, built.noise_variance())?;
     Ok(Arc::new(built))
 }
@@ -118,16 +103,8 @@ impl<R: UnitRandomiser> RewardMechanism for OnWindow<R> {
     }
 
     fn ledger(&self) -> Ledger {
-        Ledger::of(Claim {
-            mechanism: self.description.name,
-            calibration: self.calibration,
-            unit: ClaimUnit::Reward { clip: self.clip() },
-            event: self.randomiser.event(),
-            budget: self.budget,
-            noise_formula: self.description.noise_formula.to_owned(),
-            doubt: None,
-            notes: Vec::new(),
-        })
+        let unit = ClaimUnit::Reward { clip: self.clip() };
+        Ledger::of(Claim::of(&self.request, unit, self.randomiser.event(), R::FORMULA))
     }
 
     fn exact(&self) -> Result<Vec<SamplerLaw>, ReleaseError> {

@@ -88,7 +88,7 @@ impl OutsideEntry {
             let message = format!("mechanism `{}` states the variance {variance}", self.name);
             return Err(Refusal::new("mechanism", message, "a finite number >= 0"));
         }
-        let (entry, request) = (self.clone(), *request);
+        let (entry, request) = (self.clone(), Request { mechanism: self.name, ..*request });
         Ok(Arc::new(Outside { entry, request, window, mechanism: Arc::from(mechanism), variance }))
     }
 }
@@ -134,16 +134,9 @@ impl RewardMechanism for Outside {
 
     fn ledger(&self) -> Ledger {
         let name = self.entry.name;
-        let mut ledger = Ledger::of(Claim {
-            mechanism: name,
-            calibration: self.request.calibration,
-            unit: ClaimUnit::Reward { clip: self.clip() },
-            event: Event::Unverified,
-            budget: self.request.budget,
-            noise_formula: format!("by `{name}`, from outside of this program"),
-            doubt: None,
-            notes: vec!["the mechanism is foreign code: this program clips before it and seals what it returns".to_owned()],
-        });
+        let (unit, formula) = (ClaimUnit::Reward { clip: self.clip() }, format!("by `{name}`, from outside of this program"));
+        let notes = vec!["the mechanism is foreign code: this program clips before it and seals what it returns".to_owned()];
+        let mut ledger = Ledger::of(Claim { notes, ..Claim::of(&self.request, unit, Event::Unverified, formula) });
         ledger.guarantee = Guarantee::Unverified { claimed_by: name.to_owned(), proof: self.entry.proof.clone() };
         ledger.delivered = "not verified".to_owned();
         ledger

@@ -3,27 +3,20 @@
 //! Its density has a higher level on an interval around the input. The variance is less than that of one bit at larger epsilon,
 //! and the output is bounded. Proof: `docs/proofs/piecewise.md`.
 
-use super::on_window::{self, Description, UnitRandomiser};
+use super::MechanismEntry;
+use super::on_window::{self, UnitRandomiser};
 use super::sub_gaussian::{log_sinh_ratio, variance_proxy};
-use super::{MechanismEntry, RewardMechanism};
 use crate::noise::{Entropy, SamplerLaw, Words, below};
 use crate::planted::{self, PlantedFault};
-use crate::{Epsilon, Event, Refusal, Request, RewardFacts};
+use crate::{Epsilon, Event};
 use privateer_numerics::rng::Stream;
-use std::sync::Arc;
 
 /// Registry entry.
 pub const ENTRY: MechanismEntry = MechanismEntry {
     name: "piecewise",
     summary: "a density raised around the clipped reward: pure epsilon, bounded output",
     paper: "Wang2019",
-    build,
-};
-
-const DESCRIPTION: Description = Description {
-    name: ENTRY.name,
-    noise_formula: "densities s (s - 1)/(2 (s + 1)) and e^-epsilon of that, s = e^(epsilon/2), \
-                 on rewards clipped and scaled to [-1, 1] [Wang2019]",
+    build: on_window::build::<TwoLevel>,
 };
 
 /// Number of cells of the exact output.
@@ -107,20 +100,6 @@ pub(super) struct TwoLevel {
 }
 
 impl TwoLevel {
-    pub(super) fn new(epsilon: Epsilon) -> Self {
-        // With s = e^(epsilon/2): C = (s + 1)/(s - 1), and the interval of the higher level has length C - 1 = 2/(s - 1).
-        let s_less_one = libm::expm1(0.5 * epsilon.get());
-        let stretch = 1.0 / s_less_one;
-        let output = 1.0 + 2.0 * stretch;
-        // The interval has probability s/(s + 1); the rest of [-C, C] has length 2C - (C - 1) = C + 1.
-        let kept = (s_less_one + 1.0) / (s_less_one + 2.0);
-        let high = kept / (2.0 * stretch);
-        let low = 1.0 / (s_less_one + 2.0) / (output + 1.0);
-        // t²/(s - 1) + (s + 3)/(3 (s - 1)²) at t = 1 [Wang2019, lemma 1].
-        let worst_variance = stretch + (s_less_one + 4.0) / 3.0 * stretch * stretch;
-        Self { epsilon: epsilon.get(), stretch, kept, output, high, low, worst_variance }
-    }
-
     /// Returns the logarithms of the two parts of `E exp(x answer)` for x > 0.
     ///
     /// The first part is the level outside of the interval, on all of [-output, output]. The second is what the interval has
@@ -161,16 +140,24 @@ impl TwoLevel {
     }
 }
 
-/// Calibrates the mechanism, equally under all calibrations: the papers print Laplace noise only.
-///
-/// # Errors
-/// A refusal on `epsilon` (missing, below 1e-6, above 700, or a variance beyond f64) or `clip` (empty, or missing with
-/// unbounded noise).
-pub fn build(request: &Request, facts: &RewardFacts) -> Result<Arc<dyn RewardMechanism>, Refusal> {
-    on_window::build(request, facts, DESCRIPTION, TwoLevel::new)
-}
-
 impl UnitRandomiser for TwoLevel {
+    const FORMULA: &'static str = "densities s (s - 1)/(2 (s + 1)) and e^-epsilon of that, s = e^(epsilon/2), \
+     on rewards clipped and scaled to [-1, 1] [Wang2019]";
+
+    fn new(epsilon: Epsilon) -> Self {
+        // With s = e^(epsilon/2): C = (s + 1)/(s - 1), and the interval of the higher level has length C - 1 = 2/(s - 1).
+        let s_less_one = libm::expm1(0.5 * epsilon.get());
+        let stretch = 1.0 / s_less_one;
+        let output = 1.0 + 2.0 * stretch;
+        // The interval has probability s/(s + 1); the rest of [-C, C] has length 2C - (C - 1) = C + 1.
+        let kept = (s_less_one + 1.0) / (s_less_one + 2.0);
+        let high = kept / (2.0 * stretch);
+        let low = 1.0 / (s_less_one + 2.0) / (output + 1.0);
+        // t²/(s - 1) + (s + 3)/(3 (s - 1)²) at t = 1 [Wang2019, lemma 1].
+        let worst_variance = stretch + (s_less_one + 4.0) / 3.0 * stretch * stretch;
+        Self { epsilon: epsilon.get(), stretch, kept, output, high, low, worst_variance }
+    }
+
     fn draw(&self, input: f64, stream: &mut Stream) -> f64 {
         let (level, place) = (stream.uniform(), stream.uniform());
         self.respond(input, level, place)

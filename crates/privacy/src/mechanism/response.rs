@@ -3,27 +3,20 @@
 //! Source: [Warner1965; Kairouz2016]. Two levels are one randomised bit. The number of levels is the one with the least worst-case variance.
 //! Proof: `docs/proofs/randomised-response.md`.
 
-use super::on_window::{self, Description, UnitRandomiser};
+use super::MechanismEntry;
+use super::on_window::{self, UnitRandomiser};
 use super::sub_gaussian::variance_proxy;
-use super::{MechanismEntry, RewardMechanism};
 use crate::noise::{Entropy, SamplerLaw, Words, below};
 use crate::planted::{self, PlantedFault};
-use crate::{Epsilon, Event, Refusal, Request, RewardFacts};
+use crate::{Epsilon, Event};
 use privateer_numerics::rng::Stream;
-use std::sync::Arc;
 
 /// Registry entry.
 pub const ENTRY: MechanismEntry = MechanismEntry {
     name: "randomised-response",
     summary: "the clipped reward rounded to levels, one of them answered: pure epsilon, few output values, least variance from epsilon = 1.6",
     paper: "Kairouz2016",
-    build,
-};
-
-const DESCRIPTION: Description = Description {
-    name: ENTRY.name,
-    noise_formula: "a level's own answer with probability e^epsilon/(e^epsilon + k - 1), each other with 1/(e^epsilon + k - 1), \
-                 k of least worst-case variance, on rewards clipped and scaled to [-1, 1] [Kairouz2016]",
+    build: on_window::build::<Response>,
 };
 
 /// Largest number of levels.
@@ -47,14 +40,6 @@ pub(super) fn worst_case(epsilon: Epsilon) -> f64 {
 }
 
 impl Response {
-    fn new(epsilon: Epsilon) -> Self {
-        let epsilon = epsilon.get();
-        let of = |levels: u64| (levels, worst_variance(epsilon, levels));
-        let less = |best: (u64, f64), levels| if of(levels).1 < best.1 { of(levels) } else { best };
-        let (levels, _) = (3..=MOST_LEVELS).fold(of(2), less);
-        Self::on(levels, epsilon)
-    }
-
     /// Returns randomised response on this number of levels.
     pub(crate) fn on(levels: u64, epsilon: f64) -> Self {
         let kept = 1.0 / (1.0 + per_level(drawn(epsilon), levels));
@@ -127,16 +112,18 @@ fn worst_variance(epsilon: f64, levels: u64) -> f64 {
     a * (1.0 - x) * (1.0 - x) + (1.0 + a) * x * (width - x) + a * (1.0 + a) * (k + 1.0) / (3.0 * (k - 1.0))
 }
 
-/// Calibrates the mechanism, equally under all calibrations: the papers print Laplace noise only.
-///
-/// # Errors
-/// A refusal on `epsilon` (missing, below 1e-6, above 700, or a variance beyond f64) or `clip` (empty, or missing with
-/// unbounded noise).
-pub fn build(request: &Request, facts: &RewardFacts) -> Result<Arc<dyn RewardMechanism>, Refusal> {
-    on_window::build(request, facts, DESCRIPTION, Response::new)
-}
-
 impl UnitRandomiser for Response {
+    const FORMULA: &'static str = "a level's own answer with probability e^epsilon/(e^epsilon + k - 1), each other with 1/(e^epsilon + k - 1), \
+     k of least worst-case variance, on rewards clipped and scaled to [-1, 1] [Kairouz2016]";
+
+    fn new(epsilon: Epsilon) -> Self {
+        let epsilon = epsilon.get();
+        let of = |levels: u64| (levels, worst_variance(epsilon, levels));
+        let less = |best: (u64, f64), levels| if of(levels).1 < best.1 { of(levels) } else { best };
+        let (levels, _) = (3..=MOST_LEVELS).fold(of(2), less);
+        Self::on(levels, epsilon)
+    }
+
     fn draw(&self, input: f64, stream: &mut Stream) -> f64 {
         let (rounding, answer) = (stream.uniform(), stream.uniform());
         self.respond(input, rounding, answer)

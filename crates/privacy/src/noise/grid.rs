@@ -87,12 +87,10 @@ impl Grid {
         discrete::gaussian(self.gaussian_sigma(), entropy)
     }
 
-    /// Returns the law of discrete Laplace noise on this grid.
     pub(crate) fn laplace_law(self) -> SamplerLaw {
         SamplerLaw::Laplace { scale: self.laplace_scale(), step: self.step }
     }
 
-    /// Returns the law of discrete Gaussian noise on this grid.
     pub(crate) fn gaussian_law(self) -> SamplerLaw {
         SamplerLaw::Gaussian { sigma: self.gaussian_sigma(), step: self.step }
     }

@@ -33,7 +33,6 @@ pub struct InputSpace {
     axes: Vec<InputAxis>,
 }
 
-/// One column of inputs.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 struct InputAxis {
     column: String,

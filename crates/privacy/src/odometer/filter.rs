@@ -56,6 +56,8 @@ impl FilterCost {
 }
 
 impl FilterKind {
+    const ALL: [Self; 3] = [Self::Sum, Self::Zcdp, Self::GaussianDp];
+
     /// The names on the command line.
     pub const NAMES: [&'static str; 3] = ["sum", "zcdp", "gaussian-dp"];
 
@@ -100,8 +102,10 @@ impl FilterKind {
             Self::Zcdp => finite(loss.rho()),
             Self::GaussianDp => match loss {
                 Loss::Gaussian { mu } => finite(mu * mu),
-                _ if planted::is(PlantedFault::PureAsGaussian) => loss.pure().and_then(|epsilon| finite(epsilon.powi_2())),
-                _ => loss.pure().and_then(|epsilon| finite(mu_of_pure(epsilon).powi_2())),
+                _ => loss.pure().and_then(|epsilon| {
+                    let mu = if planted::is(PlantedFault::PureAsGaussian) { epsilon } else { mu_of_pure(epsilon) };
+                    finite(mu * mu)
+                }),
             },
         }
     }
@@ -115,7 +119,10 @@ impl FilterKind {
         match (self, budget.delta) {
             (Self::Sum, delta) => Ok(FilterCost { amount: epsilon.get(), delta: delta.map_or(0.0, Delta::get) }),
             (Self::Zcdp, Some(delta)) => Ok(FilterCost { amount: zcdp::rho(epsilon, delta), delta: 0.0 }),
-            (Self::GaussianDp, Some(delta)) => Ok(FilterCost { amount: gdp_mu(epsilon, delta).powi_2(), delta: 0.0 }),
+            (Self::GaussianDp, Some(delta)) => {
+                let mu = gdp_mu(epsilon, delta);
+                Ok(FilterCost { amount: mu * mu, delta: 0.0 })
+            }
             (Self::Zcdp | Self::GaussianDp, None) => {
                 Err(BadBudget(format!("filter `{self}` needs a delta, and the budget `{budget}` has none")))
             }
@@ -135,17 +142,6 @@ impl FilterKind {
             (Self::GaussianDp, Some(delta)) => (gdp_epsilon(libm::sqrt(cost.amount), delta), delta.get()),
             (Self::Zcdp | Self::GaussianDp, None) => (f64::INFINITY, 0.0),
         }
-    }
-}
-
-/// Squares, by one product.
-trait Square {
-    fn powi_2(self) -> f64;
-}
-
-impl Square for f64 {
-    fn powi_2(self) -> f64 {
-        self * self
     }
 }
 
@@ -172,36 +168,16 @@ pub(super) fn mu_of_pure(epsilon: f64) -> f64 {
 
 impl fmt::Display for FilterKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Sum => "sum",
-            Self::Zcdp => "zcdp",
-            Self::GaussianDp => "gaussian-dp",
-        })
+        f.write_str(Self::NAMES[*self as usize])
     }
 }
-
-/// A name that no filter has.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct UnknownFilter(pub String);
-
-impl fmt::Display for UnknownFilter {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "`{}` is not a filter, expected one of {}", self.0, FilterKind::NAMES.join(", "))
-    }
-}
-
-impl std::error::Error for UnknownFilter {}
 
 impl FromStr for FilterKind {
-    type Err = UnknownFilter;
+    type Err = String;
 
-    fn from_str(text: &str) -> Result<Self, UnknownFilter> {
-        match text {
-            "sum" => Ok(Self::Sum),
-            "zcdp" => Ok(Self::Zcdp),
-            "gaussian-dp" => Ok(Self::GaussianDp),
-            other => Err(UnknownFilter(other.to_owned())),
-        }
+    fn from_str(text: &str) -> Result<Self, String> {
+        let known = Self::ALL.into_iter().find(|filter| filter.to_string() == text);
+        known.ok_or_else(|| format!("`{text}` is not a filter, expected one of {}", Self::NAMES.join(", ")))
     }
 }
 
@@ -337,7 +313,7 @@ mod tests {
 
     #[test]
     fn every_filter_refuses_what_it_cannot_bound() {
-        for filter in [FilterKind::Sum, FilterKind::Zcdp, FilterKind::GaussianDp] {
+        for filter in FilterKind::ALL {
             assert_eq!(filter.cost(&Loss::Unbounded, (1.0, 0.0)), None);
             assert_eq!(filter.to_string().parse::<FilterKind>(), Ok(filter));
             assert!(20 < filter.theorem().len());

@@ -59,10 +59,7 @@ impl DeploymentForm {
 
 impl fmt::Display for DeploymentForm {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::DataHolder => "data-holder",
-            Self::TrustedCurator => "trusted-curator",
-        })
+        f.write_str(Self::NAMES[*self as usize])
     }
 }
 
@@ -70,10 +67,7 @@ impl FromStr for DeploymentForm {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        match text {
-            "data-holder" => Ok(Self::DataHolder),
-            "trusted-curator" => Ok(Self::TrustedCurator),
-            other => Err(format!("`{other}` is not a form, expected one of {}", Self::NAMES.join(", "))),
-        }
+        let known = [Self::DataHolder, Self::TrustedCurator].into_iter().find(|form| form.to_string() == text);
+        known.ok_or_else(|| format!("`{text}` is not a form, expected one of {}", Self::NAMES.join(", ")))
     }
 }

@@ -5,7 +5,7 @@ use super::filter::{FilterCost, FilterKind, PrivacyBudget};
 use super::meter::{Odometer, Tally};
 use super::spend::Spend;
 use crate::accounting::Composition;
-use crate::quote::short;
+use crate::quote::{counted, short};
 use crate::{Adversary, Delta, gdp_epsilon};
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -189,17 +189,12 @@ struct Share {
     parts: Composition,
 }
 
-/// Epsilon and delta in words.
 fn loss_words(spend: &RecordSpend) -> String {
     match (spend.epsilon, spend.delta) {
         (epsilon, _) if !epsilon.is_finite() => "not bounded".to_owned(),
         (epsilon, 0.0) => format!("epsilon = {}, pure", short(epsilon)),
         (epsilon, delta) => format!("(epsilon, delta) = ({}, {})", short(epsilon), short(delta)),
     }
-}
-
-fn counted(n: u64, what: &str) -> String {
-    if n == 1 { format!("1 {what}") } else { format!("{n} {what}s") }
 }
 
 impl ChangeLedger {

@@ -273,7 +273,6 @@ impl Odometer {
         }
     }
 
-    /// The releases of inputs.
     fn inputs(&self) -> impl Iterator<Item = &InputsLoss> {
         self.kinds.iter().filter_map(|spend| match &spend.loss {
             ReleaseLoss::Inputs(inputs) => Some(inputs),

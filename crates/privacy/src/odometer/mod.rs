@@ -36,7 +36,7 @@ mod release_loss;
 mod spend;
 
 pub use change::{BudgetChange, InputSpace, RecordChange, is_same_column};
-pub use filter::{BadBudget, FilterCost, FilterKind, PrivacyBudget, UnknownFilter};
+pub use filter::{BadBudget, FilterCost, FilterKind, PrivacyBudget};
 pub use form::DeploymentForm;
 pub use ledger::{ChangeLedger, DeploymentLedger, RecordSpend};
 pub use meter::{Odometer, SpendRefusal};

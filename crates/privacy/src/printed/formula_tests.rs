@@ -103,7 +103,6 @@ fn read(text: &str, value_of: &dyn Fn(&str) -> f64) -> f64 {
     value
 }
 
-/// All symbols of the formulas.
 const SYMBOLS: [&str; 25] = [
     "B", "R", "D", "L", "S", "T", "alpha", "beta", "d", "delta", "epsilon", "kappa", "Lambda", "m", "n", "q", "r", "rho", "s",
     "sigma", "sigma_+", "sigma_u", "t", "Upsilon", "zeta",

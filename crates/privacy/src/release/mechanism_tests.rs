@@ -3,18 +3,9 @@
 use super::{ChannelRelease, ReleaseError, RowsRelease};
 use crate::mechanism::{MECHANISMS, laplace, none};
 use crate::noise::Grid;
-use crate::{
-    Budget, Calibration, Channel, Delta, Epsilon, MechanismEntry, Query, Raw, Request, RewardFacts, RewardMechanism, gdp_mu,
-};
+use crate::testing::{delta as d, epsilon as e};
+use crate::{Budget, Calibration, Channel, MechanismEntry, Query, Raw, Request, RewardFacts, RewardMechanism, gdp_mu};
 use std::sync::Arc;
-
-fn e(value: f64) -> Epsilon {
-    Epsilon::try_from(value).expect("a budget")
-}
-
-fn d(value: f64) -> Delta {
-    Delta::try_from(value).expect("a probability")
-}
 
 /// Returns whether noise on this grid is `mu`-Gaussian at `distance`, rounding included.
 /// Derived here independently, from the grid's own numbers.

@@ -7,9 +7,10 @@ use super::online::coefficients;
 use super::transform::Kept;
 use super::{Factorisation, PrefixNoise, RowTransform, Shape, toeplitz};
 use crate::accounting::sensitivity::Participation;
+use crate::memo::Memo;
 use privateer_numerics::linalg::add_rows_wide;
-use std::collections::{BTreeMap, VecDeque};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::collections::VecDeque;
+use std::sync::Arc;
 
 /// Longest band beside those of the separation; a stream keeps as many draws of each entry.
 const LONGEST_BAND: u64 = 1024;
@@ -52,26 +53,20 @@ impl Banded {
     #[must_use]
     pub fn fitted(rounds: u64, participation: Participation) -> Self {
         /// Fits by rounds, count and separation: all cells of a sweep ask for a few of them.
-        static FITS: Mutex<BTreeMap<(u64, u64, u64), Banded>> = Mutex::new(BTreeMap::new());
-        const MOST_FITS: usize = 16;
+        static FITS: Memo<(u64, u64, u64), Banded> = Memo::new(16);
         let (rounds, Participation { count, separation }) = (rounds.max(1), participation);
-        let fits = || FITS.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(fit) = fits().get(&(rounds, count, separation)) {
-            return fit.clone();
-        }
+        FITS.get((rounds, count, separation), || Self::best(rounds, participation))
+    }
+
+    fn best(rounds: u64, participation: Participation) -> Self {
+        let separation = participation.separation;
         let most = (MOST_PRODUCTS / rounds).min(LONGEST_BAND).clamp(1, rounds);
         let mut bands =
             [separation, separation.saturating_mul(2).saturating_sub(1), most].map(|band| band.clamp(1, most)).to_vec();
         bands.dedup();
         let made = bands.into_iter().map(|band| Self::new(rounds, band));
         let error = |fit: &Self| super::columns(fit, participation) * libm::sqrt(fit.largest_variance());
-        let best = made.min_by(|a, b| error(a).total_cmp(&error(b))).unwrap_or_else(|| Self::new(rounds, 1));
-        let mut fits = fits();
-        if MOST_FITS <= fits.len() {
-            fits.pop_first();
-        }
-        fits.insert((rounds, count, separation), best.clone());
-        best
+        made.min_by(|a, b| error(a).total_cmp(&error(b))).unwrap_or_else(|| Self::new(rounds, 1))
     }
 
     /// Returns the first column of C, with its zeros.

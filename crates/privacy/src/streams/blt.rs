@@ -3,13 +3,12 @@
 //! `C = I + sum_i omega_i theta_i^(lag - 1)`, and the inverse of C needs only a few buffers. State and work per round do not
 //! grow with the stream, and the noise is within 1 % of the best Toeplitz factorisation.
 
-use super::blt_fit::{self, Poles};
+use super::blt_fit;
 use super::transform::TransformBuffers;
 use super::{Factorisation, PrefixNoise, RowTransform, Shape, toeplitz};
 use crate::accounting::sensitivity::Participation;
+use crate::memo::Memo;
 use privateer_numerics::vectorised;
-use std::collections::BTreeMap;
-use std::sync::{Mutex, PoisonError};
 
 /// A buffered matrix over a number of rounds.
 /// Any parameters give privacy, because the sensitivity is computed from them; only the accuracy depends on the fit.
@@ -30,20 +29,12 @@ impl Blt {
     #[must_use]
     pub fn fitted(rounds: u64) -> Self {
         /// Fits by their rounds: all cells of a sweep ask for a few of them.
-        static FITS: Mutex<BTreeMap<u64, Blt>> = Mutex::new(BTreeMap::new());
-        const MOST_FITS: usize = 64;
+        static FITS: Memo<u64, Blt> = Memo::new(64);
         let rounds = rounds.max(1);
-        let fits = || FITS.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(fit) = fits().get(&rounds) {
-            return fit.clone();
-        }
-        let fit = Self::of_poles(&blt_fit::fit(rounds, blt_fit::buffers(rounds)), rounds);
-        let mut fits = fits();
-        if MOST_FITS <= fits.len() {
-            fits.pop_first();
-        }
-        fits.insert(rounds, fit.clone());
-        fit
+        FITS.get(rounds, || {
+            let poles = blt_fit::fit(rounds, blt_fit::buffers(rounds));
+            Self::made(poles.theta(), poles.omega(), rounds)
+        })
     }
 
     /// Makes a matrix of stated decay rates and weights, one of each per buffer.
@@ -57,10 +48,6 @@ impl Blt {
             && omega.iter().all(|omega| 0.0 <= *omega)
             && omega.iter().sum::<f64>() <= 1.0;
         fine.then(|| Self::made(theta.to_vec(), omega.to_vec(), rounds.max(1)))
-    }
-
-    fn of_poles(poles: &Poles, rounds: u64) -> Self {
-        Self::made(poles.theta(), poles.omega(), rounds)
     }
 
     fn made(theta: Vec<f64>, omega: Vec<f64>, rounds: u64) -> Self {
@@ -148,7 +135,6 @@ impl Factorisation for Blt {
         Box::new(BltNoise {
             theta: self.theta.clone(),
             omega: self.omega.clone(),
-            round: 0,
             fresh: vec![0.0; shape.len()],
             buffers: vec![vec![0.0; shape.len()]; self.buffers()],
             prefix: vec![0.0; shape.len()],
@@ -164,7 +150,6 @@ impl Factorisation for Blt {
 struct BltNoise {
     theta: Vec<f64>,
     omega: Vec<f64>,
-    round: u64,
     fresh: Vec<f64>,
     buffers: Vec<Vec<f64>>,
     prefix: Vec<f64>,
@@ -193,7 +178,6 @@ vectorised! {
 
 impl PrefixNoise for BltNoise {
     fn next(&mut self, draw: &mut dyn FnMut(&mut [f64])) -> &[f64] {
-        self.round += 1;
         // y = z - sum omega_i s_i; s_i <- theta_i s_i + y; prefix += y.
         draw(&mut self.fresh);
         advance(self);

@@ -13,7 +13,6 @@ pub mod banded;
 pub mod blt;
 mod blt_fit;
 mod contract;
-mod deviations;
 pub mod honaker;
 mod online;
 pub mod own;
@@ -30,6 +29,5 @@ mod reference_tests;
 
 pub(crate) use contract::columns;
 pub use contract::{Factorisation, PrefixNoise, Shape};
-pub use deviations::Deviations;
-pub use prefix::{Exhausted, PrefixStatement, PrefixSums};
+pub use prefix::{Exhausted, PrefixSums};
 pub use transform::RowTransform;

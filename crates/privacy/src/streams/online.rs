@@ -65,7 +65,6 @@ impl OnlineSums {
         }
     }
 
-    /// Returns how many numbers are stored.
     pub(super) fn state(&self) -> usize {
         self.coming.len() * self.length
     }

@@ -38,20 +38,18 @@ impl Factorisation for Own {
     }
 
     fn noise(&self, shape: Shape) -> Box<dyn PrefixNoise> {
-        Box::new(OwnNoise { round: 0, fresh: vec![0.0; shape.len()], prefix: vec![0.0; shape.len()] })
+        Box::new(OwnNoise { fresh: vec![0.0; shape.len()], prefix: vec![0.0; shape.len()] })
     }
 }
 
 #[derive(Debug)]
 struct OwnNoise {
-    round: u64,
     fresh: Vec<f64>,
     prefix: Vec<f64>,
 }
 
 impl PrefixNoise for OwnNoise {
     fn next(&mut self, draw: &mut dyn FnMut(&mut [f64])) -> &[f64] {
-        self.round += 1;
         draw(&mut self.fresh);
         self.prefix.iter_mut().zip(&self.fresh).for_each(|(prefix, fresh)| *prefix += fresh);
         &self.prefix

@@ -3,39 +3,14 @@
 use super::contract::as_planted;
 use super::vectors::{add_to, are_finite};
 use super::{Factorisation, PrefixNoise, RowTransform, Shape};
-use crate::accounting::sensitivity::{Participation, Relation};
 use crate::noise::{Grid, Noise};
 use crate::planted::{self, PlantedFault};
-use crate::{Delta, Epsilon, Raw, Released, gdp_mu};
+use crate::{Raw, Released};
 use privateer_numerics::rng::Stream;
 use std::collections::VecDeque;
 use std::f64::consts::SQRT_2;
 use std::fmt;
 use std::sync::Arc;
-
-/// States the guarantee of a release of prefix sums; every assumption is a field.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct PrefixStatement {
-    /// Privacy loss to keep.
-    pub epsilon: Epsilon,
-    /// Failure probability.
-    pub delta: Delta,
-    /// Largest change of one user's item, in the norm in which the noise is isotropic.
-    /// See `accounting::sensitivity`.
-    pub distance: f64,
-    /// Neighbouring relation of streams; `distance` must be for this relation.
-    pub relation: Relation,
-    /// How often one user takes part.
-    pub participation: Participation,
-}
-
-impl PrefixStatement {
-    /// Returns the standard deviation of a draw: `distance · sensitivity / mu(epsilon, delta)`.
-    #[must_use]
-    pub fn sigma(&self, factorisation: &dyn Factorisation) -> f64 {
-        self.distance * factorisation.sensitivity(self.participation) / gdp_mu(self.epsilon, self.delta)
-    }
-}
 
 /// Reports a stream that is longer than its noise was made for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -75,7 +50,7 @@ struct ExactRows {
 }
 
 impl PrefixSums {
-    /// Makes a stream with draws of standard deviation `sigma`, from [`PrefixStatement::sigma`].
+    /// Makes a stream with draws of standard deviation `sigma`, as from [`crate::quote::least_sigma`].
     #[must_use]
     pub fn new(factorisation: &Arc<dyn Factorisation>, shape: Shape, sigma: f64) -> Self {
         Self {

@@ -1,13 +1,14 @@
 //! Compares with the reference's table of prefix sums, to its digits.
 
+use super::Factorisation;
 use super::blt::Blt;
 use super::honaker::Honaker;
 use super::toeplitz::{self, SquareRoot};
 use super::tree::Tree;
-use super::{Factorisation, PrefixStatement};
 use crate::accounting::sensitivity::{Participation, Relation};
 use crate::accounting::zcdp;
 use crate::printed::{dubey2021, han2022_tree};
+use crate::quote::{StreamKind, StreamTerms, least_sigma};
 use crate::{Delta, Epsilon, analytic_gaussian_sigma};
 
 /// Asserts equality to slightly more than half a unit of the last digit.
@@ -158,20 +159,17 @@ fn buffers_fit_any_length() {
 #[test]
 fn noise_is_monotone() {
     let sigma = |rounds: u64, epsilon: f64, delta: f64, count: u64| {
-        let stated = PrefixStatement {
-            epsilon: Epsilon::try_from(epsilon).expect("a budget"),
-            delta: Delta::try_from(delta).expect("a probability"),
-            distance: 1.25,
-            relation: Relation::Replace,
-            participation: Participation { count, separation: 3 },
-        };
+        let budget = (Epsilon::try_from(epsilon).expect("a budget"), Delta::try_from(delta).expect("a probability"));
+        let terms = StreamTerms { relation: Relation::Replace, participation: Participation { count, separation: 3 } };
+        // At a distance of 1.25.
+        let sigma = |f: &dyn Factorisation| least_sigma(&StreamKind::Gram { reward: 0.5 }, terms, f, budget);
         let all: [Box<dyn Factorisation>; 4] = [
             Box::new(Tree::new(rounds)),
             Box::new(Honaker::new(rounds)),
             Box::new(Blt::fitted(rounds)),
             Box::new(SquareRoot::new(rounds)),
         ];
-        all.map(|f| stated.sigma(f.as_ref()) * libm::sqrt((1..=rounds).map(|t| f.variance(t)).fold(0.0, f64::max)))
+        all.map(|f| sigma(f.as_ref()) * libm::sqrt((1..=rounds).map(|t| f.variance(t)).fold(0.0, f64::max)))
     };
     let base = sigma(60, 1.0, 1e-3, 1);
     for (name, more) in [

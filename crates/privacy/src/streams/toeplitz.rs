@@ -172,7 +172,6 @@ vectorised! {
     }
 }
 
-/// Values in the lanes of a vector.
 type Lanes = [f64; LANES];
 
 /// Adds all draws to the sums of four rounds, in vectors of entries from `at` on: all sums stay in registers.

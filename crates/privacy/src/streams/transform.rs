@@ -70,20 +70,18 @@ pub(super) struct TransformBuffers {
     theta: Vec<f64>,
     omega: Vec<f64>,
     rounds: u64,
-    round: u64,
     buffers: Vec<Vec<f64>>,
 }
 
 impl TransformBuffers {
     pub(super) fn new((theta, omega): (&[f64], &[f64]), rounds: u64, length: usize) -> Self {
         let buffers = vec![vec![0.0; length]; theta.len()];
-        Self { theta: theta.to_vec(), omega: omega.to_vec(), rounds, round: 0, buffers }
+        Self { theta: theta.to_vec(), omega: omega.to_vec(), rounds, buffers }
     }
 }
 
 impl RowTransform for TransformBuffers {
     fn next(&mut self, row: &[f64], out: &mut dyn FnMut(&[f64])) {
-        self.round += 1;
         let mut sum = row.to_vec();
         for ((buffer, omega), theta) in self.buffers.iter_mut().zip(&self.omega).zip(&self.theta) {
             for ((sum, buffer), x) in sum.iter_mut().zip(buffer).zip(row) {

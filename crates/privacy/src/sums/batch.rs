@@ -10,8 +10,8 @@ use crate::mechanism::window::Window;
 use crate::noise::{Grid, MOST_STEPS, Noise, ReleaseError, SamplerLaw};
 use crate::planted::{self, PlantedFault};
 use crate::{
-    Budget, Calibrated, Calibration, Claim, ClaimUnit, Delta, Event, Ledger, Privatizer, Protection, Query, Raw, Refusal,
-    ReleaseCounts, Released, Request, RewardFacts, Scale, Signal,
+    Calibrated, Claim, ClaimUnit, Delta, Event, Ledger, Privatizer, Protection, Query, Raw, Refusal, ReleaseCounts, Released,
+    Request, RewardFacts, Scale, Signal,
 };
 use std::sync::Arc;
 
@@ -35,10 +35,8 @@ pub const ENTRIES: [SumsEntry; 2] = [
 
 #[derive(Debug, Clone)]
 struct Batches {
-    mechanism: &'static str,
-    calibration: Calibration,
     /// Has a delta for Gaussian noise, and none for Laplace noise.
-    budget: Budget,
+    request: Request,
     window: Window,
     /// Standard deviation of Gaussian noise on a sum, or scale of Laplace noise.
     size: f64,
@@ -56,21 +54,11 @@ fn build(request: &Request, facts: &RewardFacts, delta: Option<Delta>) -> Calibr
     };
     // All of a user's rewards may be in one batch.
     let moved = request.budget.releases() as f64 * window.width();
-    let terms = NoiseTerms {
-        budget: (epsilon, delta),
-        releases: 1,
-        event: &|size| event(delta, size, moved),
-        closed: None,
-        least_formula,
-        printed: None,
-    };
-    let Scale { size, formula } = request.calibration.scale(terms)?;
-    if !(size * size).is_normal() {
-        return Err(Refusal::overflow(request.mechanism, epsilon.get()));
-    }
-    let (mechanism, budget) = (request.mechanism, Budget { delta, ..request.budget });
-    let (calibration, formula, rounds) = (request.calibration, formula.into(), facts.rounds);
-    Ok(Arc::new(Batches { mechanism, calibration, budget, window, size, formula, rounds, grid: None }))
+    let event = |size| event(delta, size, moved);
+    let Scale { size, formula } = request.calibration.scale(NoiseTerms::priced(epsilon, delta, &event, least_formula))?;
+    Refusal::unless_normal(size, request.mechanism, epsilon)?;
+    let (request, formula) = (request.at(delta), formula.into());
+    Ok(Arc::new(Batches { request, window, size, formula, rounds: facts.rounds, grid: None }))
 }
 
 /// Returns what is done to sums that one user moves by at most `moved`.
@@ -82,9 +70,12 @@ fn event(delta: Option<Delta>, size: f64, moved: f64) -> Event {
 }
 
 impl Batches {
-    /// Returns the size that is drawn.
     fn drawn(&self) -> f64 {
         self.size * planted::noise_share(PlantedFault::BatchNoise)
+    }
+
+    fn is_laplace(&self) -> bool {
+        self.request.budget.delta.is_none()
     }
 }
 
@@ -96,26 +87,18 @@ impl SumsMechanism for Batches {
     }
 
     fn facts(&self) -> SumsFacts {
-        let std = self.size * if self.budget.delta.is_none() { std::f64::consts::SQRT_2 } else { 1.0 };
+        let std = self.size * if self.is_laplace() { std::f64::consts::SQRT_2 } else { 1.0 };
         let (clip, centre) = (Some(self.window.range()), self.window.off_unit(0.0));
-        SumsFacts { calibration: self.calibration, clip, centre, spectrum: Spectrum::Joint { std } }
+        SumsFacts { calibration: self.request.calibration, clip, centre, spectrum: Spectrum::Joint { std } }
     }
 
     fn ledger(&self) -> Ledger {
-        Ledger::of(Claim {
-            mechanism: self.mechanism,
-            calibration: self.calibration,
-            event: event(self.budget.delta, self.size, self.budget.participation.count.max(1) as f64 * self.window.width()),
-            budget: self.budget,
-            unit: ClaimUnit::BatchedReward { clip: self.window.range() },
-            doubt: None,
-            noise_formula: self.formula.to_string(),
-            notes: vec![
-                "each reward is in one batch and each batch is released once: the budget of one release is that of the run \
-                 (our own derivation, equal under all calibrations)"
-                    .to_owned(),
-            ],
-        })
+        let budget = self.request.budget;
+        let event = event(budget.delta, self.size, budget.participation.count.max(1) as f64 * self.window.width());
+        let unit = ClaimUnit::BatchedReward { clip: self.window.range() };
+        let note = "each reward is in one batch and each batch is released once: the budget of one release is that of the run \
+                    (our own derivation, equal under all calibrations)";
+        Ledger::of(Claim { notes: vec![note.to_owned()], ..Claim::of(&self.request, unit, event, &*self.formula) })
     }
 
     fn state(&self) -> f64 {
@@ -123,9 +106,9 @@ impl SumsMechanism for Batches {
     }
 
     fn exact(&self) -> Result<Arc<dyn SumsMechanism>, ReleaseError> {
-        self.budget.exact_is_once()?;
+        self.request.budget.exact_is_once()?;
         let half = self.window.half();
-        let grid = match self.budget.delta {
+        let grid = match self.request.budget.delta {
             None => Grid::laplace((-half, half), self.drawn())?,
             Some(_) => Grid::gaussian(2.0 * half, self.drawn())?,
         };
@@ -136,7 +119,7 @@ impl SumsMechanism for Batches {
     }
 
     fn laws(&self) -> Vec<SamplerLaw> {
-        let law = |grid: &Grid| if self.budget.delta.is_none() { grid.laplace_law() } else { grid.gaussian_law() };
+        let law = |grid: &Grid| if self.is_laplace() { grid.laplace_law() } else { grid.gaussian_law() };
         self.grid.iter().map(law).collect()
     }
 }
@@ -167,7 +150,7 @@ impl Privatizer for BatchPrivatizer {
             return Released::mark(Signal::Nothing);
         }
         self.counts.releases += 1;
-        let (is_laplace, size) = (mechanism.budget.delta.is_none(), mechanism.drawn());
+        let (is_laplace, size) = (mechanism.is_laplace(), mechanism.drawn());
         let sum = match (&mut noise, mechanism.grid) {
             // A sum of steps is a whole number, which f64 holds exactly.
             (Noise::Exact(entropy), Some(grid)) if is_laplace => grid.add_laplace(grid.value(self.sum as i64), entropy),

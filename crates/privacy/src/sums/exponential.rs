@@ -9,8 +9,8 @@ use crate::mechanism::window::Window;
 use crate::noise::{Entropy, Grid, MOST_STEPS, Noise, ReleaseError, SamplerLaw, below, bernoulli_exp};
 use crate::planted::{self, PlantedFault};
 use crate::{
-    Budget, Calibrated, Calibration, Claim, ClaimUnit, Event, Ledger, Privatizer, Protection, Query, Raw, Refusal, ReleaseCounts,
-    Released, Request, RewardFacts, Scale, Signal,
+    Calibrated, Claim, ClaimUnit, Event, Ledger, Privatizer, Protection, Query, Raw, Refusal, ReleaseCounts, Released, Request,
+    RewardFacts, Scale, Signal,
 };
 use privateer_numerics::linalg::running_weights;
 use std::sync::Arc;
@@ -26,9 +26,7 @@ pub const ENTRY: SumsEntry = SumsEntry {
 
 #[derive(Debug, Clone)]
 struct Exponential {
-    calibration: Calibration,
-    /// Has no delta.
-    budget: Budget,
+    request: Request,
     window: Window,
     /// Number of candidates, and of users that score each.
     candidates: usize,
@@ -50,25 +48,16 @@ fn build(request: &Request, facts: &RewardFacts, need: SumsNeed) -> Calibrated<d
     let (count, separation) = (request.budget.releases(), request.budget.participation.separation);
     let in_one = if separation == 0 { pulls } else { pulls.div_ceil(separation) };
     let moved = count.min(2 * in_one) as f64 * window.width();
-    let terms = NoiseTerms {
-        budget: (epsilon, None),
-        releases: 1,
-        event: &|scale| Event::Choice { scale, sensitivity: moved },
-        closed: None,
-        least_formula: "scale = (hi - lo) / epsilon of sums of rewards clipped to [lo, hi] [McSherryTalwar2007]",
-        printed: None,
-    };
+    let least_formula = "scale = (hi - lo) / epsilon of sums of rewards clipped to [lo, hi] [McSherryTalwar2007]";
+    let event = |scale| Event::Choice { scale, sensitivity: moved };
+    let terms = NoiseTerms::priced(epsilon, None, &event, least_formula);
     let Scale { size: scale, formula } = request.calibration.scale(terms)?;
-    if !(scale * scale).is_normal() {
-        return Err(Refusal::overflow(request.mechanism, epsilon.get()));
-    }
-    let (calibration, budget, formula) = (request.calibration, Budget { delta: None, ..request.budget }, formula.into());
-    let mechanism = Exponential { calibration, budget, window, candidates, pulls, moved, scale, formula, grid: None };
-    Ok(Arc::new(mechanism))
+    Refusal::unless_normal(scale, request.mechanism, epsilon)?;
+    let (request, formula) = (request.at(None), formula.into());
+    Ok(Arc::new(Exponential { request, window, candidates, pulls, moved, scale, formula, grid: None }))
 }
 
 impl Exponential {
-    /// Returns the scale that is drawn with.
     fn drawn(&self) -> f64 {
         self.scale * planted::noise_share(PlantedFault::AnswerNoise)
     }
@@ -103,23 +92,17 @@ impl SumsMechanism for Exponential {
 
     fn facts(&self) -> SumsFacts {
         let (clip, centre) = (Some(self.window.range()), self.window.off_unit(0.0));
-        SumsFacts { calibration: self.calibration, clip, centre, spectrum: Spectrum::None }
+        SumsFacts { calibration: self.request.calibration, clip, centre, spectrum: Spectrum::None }
     }
 
     fn ledger(&self) -> Ledger {
-        Ledger::of(Claim {
-            mechanism: ENTRY.name,
-            calibration: self.calibration,
-            event: Event::Choice { scale: self.scale, sensitivity: self.moved },
-            budget: self.budget,
-            unit: ClaimUnit::BatchedReward { clip: self.window.range() },
-            doubt: None,
-            noise_formula: self.formula.to_string(),
-            notes: vec![format!(
-                "one of {} candidates, fixed beforehand, is released, each scored by {} users: nothing else of their rewards is",
-                self.candidates, self.pulls
-            )],
-        })
+        let unit = ClaimUnit::BatchedReward { clip: self.window.range() };
+        let event = Event::Choice { scale: self.scale, sensitivity: self.moved };
+        let note = format!(
+            "one of {} candidates, fixed beforehand, is released, each scored by {} users: nothing else of their rewards is",
+            self.candidates, self.pulls
+        );
+        Ledger::of(Claim { notes: vec![note], ..Claim::of(&self.request, unit, event, &*self.formula) })
     }
 
     fn state(&self) -> f64 {
@@ -127,7 +110,7 @@ impl SumsMechanism for Exponential {
     }
 
     fn exact(&self) -> Result<Arc<dyn SumsMechanism>, ReleaseError> {
-        self.budget.exact_is_once()?;
+        self.request.budget.exact_is_once()?;
         let half = self.window.half();
         let grid = Grid::laplace((-half, half), self.drawn())?;
         if MOST_STEPS < (half / grid.step + 1.0) * self.pulls as f64 {

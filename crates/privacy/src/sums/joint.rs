@@ -18,42 +18,29 @@ use crate::noise::{Noise, ReleaseError, SamplerLaw};
 use crate::printed::{dubey2021, shariff2018};
 use crate::streams::{PrefixSums, Shape, columns, toeplitz};
 use crate::{
-    Budget, Calibrated, Calibration, Claim, ClaimUnit, Delta, Epsilon, Event, Ledger, Privatizer, Protection, Query, Raw,
-    Refusal, ReleaseCounts, Released, Request, RewardFacts, Scale, Signal,
+    Calibrated, Calibration, Claim, ClaimUnit, Delta, Epsilon, Event, Ledger, Privatizer, Protection, Query, Raw, Refusal,
+    ReleaseCounts, Released, Request, RewardFacts, Scale, Signal,
 };
 use std::sync::Arc;
 
 /// Registry entries.
 pub const ENTRIES: [SumsEntry; 5] = [
-    entry("tree", "binary tree of prefix sums, fresh noise in every node", "Dubey2021", |request, facts, need| {
-        build(request, facts, need, Factor::Tree)
-    }),
-    entry("honaker", "the tree, each node estimated from its children's noise too", "Honaker2015", |request, facts, need| {
-        build(request, facts, need, Factor::Honaker)
-    }),
-    entry("blt", "buffered linear Toeplitz noise: the least, in a few buffers", "Dvijotham2024", |request, facts, need| {
-        build(request, facts, need, Factor::Blt)
-    }),
+    entry("tree", "binary tree of prefix sums, fresh noise in every node", "Dubey2021"),
+    entry("honaker", "the tree, each node estimated from its children's noise too", "Honaker2015"),
+    entry("blt", "buffered linear Toeplitz noise: the least, in a few buffers", "Dvijotham2024"),
     entry(
         "sqrt-toeplitz",
         "square-root Toeplitz noise: the smallest largest variance of all Toeplitz factorisations; stores every draw",
         "Fichtenberger2023",
-        |request, facts, need| build(request, facts, need, Factor::SqrtToeplitz),
     ),
     entry(
         "banded-toeplitz",
         "square-root Toeplitz noise cut off after a band: less for users who return; stores a band of draws",
         "Kalinin2024",
-        |request, facts, need| build(request, facts, need, Factor::BandedToeplitz),
     ),
 ];
 
-const fn entry(
-    name: &'static str,
-    summary: &'static str,
-    paper: &'static str,
-    build: fn(&Request, &RewardFacts, SumsNeed) -> Calibrated<dyn SumsMechanism>,
-) -> SumsEntry {
+const fn entry(name: &'static str, summary: &'static str, paper: &'static str) -> SumsEntry {
     SumsEntry { name, summary, paper, serves: Protection::Sums, build }
 }
 
@@ -69,23 +56,17 @@ struct Epoch {
 
 #[derive(Debug, Clone)]
 struct Joint {
-    shared: Arc<JointSumsShared>,
-}
-
-#[derive(Debug, Clone)]
-struct JointSumsShared {
     factor: Factor,
-    calibration: Calibration,
-    budget: Budget,
+    request: Request,
     /// How often one user takes part, in releases of one epoch.
     participation: Participation,
     need: SumsNeed,
     clip: GramClip,
     /// Largest |reward - centre|; `None` if unbounded.
     reach: Option<f64>,
-    epochs: Vec<Epoch>,
+    epochs: Arc<[Epoch]>,
     spectrum: Spectrum,
-    noise_formula: String,
+    noise_formula: Arc<str>,
 }
 
 /// Returns the lengths 1, 1, 2, 4, 8, … of the epochs that cover `rounds` rounds, and their ends.
@@ -107,7 +88,14 @@ fn epoch_rounds(rounds: u64) -> impl Iterator<Item = (u64, u64)> {
 /// # Errors
 /// A refusal on `epsilon` or `delta` (missing, out of range, or noise beyond f64), `clip` (empty, or missing with unbounded
 /// noise) or `mechanism` (the papers print the tree only).
-fn build(request: &Request, facts: &RewardFacts, need: SumsNeed, factor: Factor) -> Result<Arc<dyn SumsMechanism>, Refusal> {
+fn build(request: &Request, facts: &RewardFacts, need: SumsNeed) -> Calibrated<dyn SumsMechanism> {
+    let Some(factor) = Factor::named(request.mechanism) else {
+        return Err(Refusal::new(
+            "mechanism",
+            format!("`{}` is no noise of running sums", request.mechanism),
+            "`tree`, or `auto`",
+        ));
+    };
     let (epsilon, delta) = (request.epsilon()?, request.delta(facts.rounds)?);
     if !request.calibration.corrects() && factor != Factor::Tree {
         return Err(Refusal::new("mechanism", "the papers print the tree and no other mechanism", "`tree`, or `auto`")
@@ -130,23 +118,11 @@ fn build(request: &Request, facts: &RewardFacts, need: SumsNeed, factor: Factor)
             epoch_rounds(need.rounds).map(|(length, end)| stream(length, length, end)).collect::<Result<_, _>>()?
         }
     };
-    let noise_formula = made.last().map(|(_, words)| words.clone()).unwrap_or_default();
-    let epochs: Vec<Epoch> = made.into_iter().map(|(epoch, _)| epoch).collect();
+    let noise_formula = made.last().map_or("", |(_, words)| words.as_str()).into();
+    let epochs: Arc<[Epoch]> = made.into_iter().map(|(epoch, _)| epoch).collect();
     let spectrum = Spectrum::Joint { std: largest(request.calibration, factor, &epochs) };
-    Ok(Arc::new(Joint {
-        shared: Arc::new(JointSumsShared {
-            factor,
-            calibration: request.calibration,
-            budget: Budget { delta: Some(delta), ..request.budget },
-            participation,
-            need,
-            clip: rewards.clip,
-            reach: rewards.reach,
-            epochs,
-            spectrum,
-            noise_formula,
-        }),
-    }))
+    let (request, Rewards { clip, reach, .. }) = (request.at(Some(delta)), rewards);
+    Ok(Arc::new(Joint { factor, request, participation, need, clip, reach, epochs, spectrum, noise_formula }))
 }
 
 /// Returns lemma 3's largest standard deviation: `sigma sqrt(n)` for trees, else the exact one.
@@ -155,7 +131,7 @@ fn largest(calibration: Calibration, factor: Factor, epochs: &[Epoch]) -> f64 {
         Factor::Tree if !calibration.redesigns() => {
             epoch.noise.sigma * libm::sqrt(f64::from(dubey2021::nodes_printed(epoch.noise.factorisation.rounds())))
         }
-        _ => epoch.noise.stds.largest(),
+        _ => epoch.noise.largest_std(),
     };
     epochs.iter().map(of).fold(0.0, f64::max)
 }
@@ -226,89 +202,71 @@ impl crate::privatizer::sealed::Sealed for Joint {}
 
 impl SumsMechanism for Joint {
     fn privatizer(&self) -> Box<dyn Privatizer> {
-        Box::new(JointPrivatizer::new(Arc::clone(&self.shared)))
+        Box::new(JointPrivatizer::new(self.clone()))
     }
 
     fn facts(&self) -> SumsFacts {
-        let JointSumsShared { calibration, clip, spectrum, .. } = *self.shared;
-        SumsFacts { calibration, clip: clip.range, centre: clip.centre, spectrum }
+        let Self { request, clip, spectrum, .. } = *self;
+        SumsFacts { calibration: request.calibration, clip: clip.range, centre: clip.centre, spectrum }
     }
 
     fn ledger(&self) -> Ledger {
-        let shared = &self.shared;
+        let Self { factor, participation, need, clip, reach, .. } = *self;
         // Epochs have independent noise: k participations, in one or several, change the releases by at most k times the worst
         // epoch's mu.
-        let mu = |epoch: &Epoch| columns(epoch.noise.factorisation.as_ref(), shared.participation) / epoch.noise.sigma;
-        let worst = shared.epochs.iter().max_by(|a, b| mu(a).total_cmp(&mu(b)));
+        let mu = |epoch: &Epoch| columns(epoch.noise.factorisation.as_ref(), participation) / epoch.noise.sigma;
+        let worst = self.epochs.iter().max_by(|a, b| mu(a).total_cmp(&mu(b)));
         let event = worst.map_or(Event::NonPrivate, |epoch| {
             let releases = epoch.noise.factorisation.rounds();
-            GramRelease {
-                factor: shared.factor,
-                releases,
-                length: 1.0,
-                reward: shared.reach,
-                participation: shared.participation,
-            }
-            .event(epoch.noise.sigma)
+            GramRelease { factor, releases, length: 1.0, reward: reach, participation }.event(epoch.noise.sigma)
         });
         let mut notes = Vec::new();
-        if shared.need.releases < shared.need.rounds {
+        if need.releases < need.rounds {
             notes.push(format!(
                 "at most {} releases, at rounds that follow from earlier releases alone; all rounds between two releases enter together",
-                shared.need.releases
+                need.releases
             ));
         }
-        match shared.need.epochs {
-            Epochs::One => {}
-            Epochs::Restart => {
-                notes.push("epochs of 1, 1, 2, 4, 8, … rounds, each from nothing, with noise of its own; the stated draw is of the one that costs most".to_owned());
-            }
-            Epochs::Carry => {
-                notes.push("epochs of 1, 1, 2, 4, 8, … rounds, each with noise of its own and added to the last release of the one before; the stated draw is of the one that costs most".to_owned());
-            }
-        }
-        Ledger::of(Claim {
-            mechanism: shared.factor.name(),
-            calibration: shared.calibration,
-            event,
-            budget: shared.budget,
-            unit: ClaimUnit::GramItem { clip: shared.clip.range, centre: shared.clip.centre, local: false },
-            doubt: None,
-            noise_formula: shared.noise_formula.clone(),
-            notes,
-        })
+        let how = match need.epochs {
+            Epochs::One => None,
+            Epochs::Restart => Some("each from nothing, with noise of its own"),
+            Epochs::Carry => Some("each with noise of its own and added to the last release of the one before"),
+        };
+        notes.extend(
+            how.map(|how| format!("epochs of 1, 1, 2, 4, 8, … rounds, {how}; the stated draw is of the one that costs most")),
+        );
+        let unit = ClaimUnit::GramItem { clip: clip.range, centre: clip.centre, local: false };
+        Ledger::of(Claim { notes, ..Claim::of(&self.request, unit, event, &*self.noise_formula) })
     }
 
     /// Beside the noise: sum, last releases of this and earlier epochs, and, for the round under way, item and release.
     fn state(&self) -> f64 {
-        let length = Shape::Bordered(self.shared.need.n_features).len() as f64;
-        let noise = |epoch: &Epoch| match (self.shared.factor, epoch.noise.factorisation.rounds()) {
+        let length = Shape::Bordered(self.need.n_features).len() as f64;
+        let noise = |epoch: &Epoch| match (self.factor, epoch.noise.factorisation.rounds()) {
             (Factor::SqrtToeplitz, rounds) => rounds as f64 * length + toeplitz::work_space(rounds),
             _ => epoch.noise.factorisation.noise(Shape::Vector(1)).state() as f64 * length,
         };
-        self.shared.epochs.iter().map(noise).fold(0.0, f64::max) + 5.0 * length
+        self.epochs.iter().map(noise).fold(0.0, f64::max) + 5.0 * length
     }
 
     fn exact(&self) -> Result<Arc<dyn SumsMechanism>, ReleaseError> {
-        let shared = &self.shared;
-        shared.budget.exact_is_once()?;
-        let Some(reach) = shared.reach else {
+        self.request.budget.exact_is_once()?;
+        let Some(reach) = self.reach else {
             return Err(ReleaseError::Range("a mechanism that clips no reward".to_owned()));
         };
-        let (shape, distance) = (Shape::Bordered(shared.need.n_features), gram_and_reward(reach, Relation::Replace));
+        let (shape, distance) = (Shape::Bordered(self.need.n_features), gram_and_reward(reach, Relation::Replace));
         let of = |epoch: &Epoch| Ok(Epoch { noise: epoch.noise.exact(shape, distance, epoch.rounds)?, ..*epoch });
-        let epochs = shared.epochs.iter().map(of).collect::<Result<_, _>>()?;
-        Ok(Arc::new(Self { shared: Arc::new(JointSumsShared { epochs, ..JointSumsShared::clone(shared) }) }))
+        Ok(Arc::new(Self { epochs: self.epochs.iter().map(of).collect::<Result<_, _>>()?, ..self.clone() }))
     }
 
     fn laws(&self) -> Vec<SamplerLaw> {
-        self.shared.epochs.iter().filter_map(|epoch| Some(epoch.noise.grid?.gaussian_law())).collect()
+        self.epochs.iter().filter_map(|epoch| Some(epoch.noise.grid?.gaussian_law())).collect()
     }
 }
 
 /// Holds raw sums and the state of the noise.
 struct JointPrivatizer {
-    shared: Arc<JointSumsShared>,
+    mechanism: Joint,
     epoch: usize,
     /// Rounds received in this epoch.
     rounds: u64,
@@ -323,17 +281,17 @@ struct JointPrivatizer {
 }
 
 impl JointPrivatizer {
-    fn new(shared: Arc<JointSumsShared>) -> Self {
-        let m = shared.need.n_features;
+    fn new(mechanism: Joint) -> Self {
+        let m = mechanism.need.n_features;
         let mut made = Self {
             epoch: 0,
             rounds: 0,
             sums: None,
             z: vec![0.0; m],
-            before: Sums::empty(m, shared.need.rounds),
+            before: Sums::empty(m, mechanism.need.rounds),
             last: None,
             counts: ReleaseCounts::default(),
-            shared,
+            mechanism,
         };
         made.open();
         made
@@ -341,18 +299,18 @@ impl JointPrivatizer {
 
     /// Starts the stream of the current epoch; `None` after the horizon.
     fn open(&mut self) {
-        let shape = Shape::Bordered(self.shared.need.n_features);
-        self.sums = self.shared.epochs.get(self.epoch).map(|epoch| epoch.noise.sums(shape));
+        let shape = Shape::Bordered(self.mechanism.need.n_features);
+        self.sums = self.mechanism.epochs.get(self.epoch).map(|epoch| epoch.noise.sums(shape));
     }
 
     fn horizon(&self) -> u64 {
-        self.shared.epochs.get(self.epoch).map_or(self.shared.need.rounds, |epoch| epoch.horizon)
+        self.mechanism.epochs.get(self.epoch).map_or(self.mechanism.need.rounds, |epoch| epoch.horizon)
     }
 
     /// Releases the sums so far.
     fn give_out(&mut self, mut noise: Noise<'_>) -> Signal {
         let horizon = self.horizon();
-        let (Some(epoch), Some(sums)) = (self.shared.epochs.get(self.epoch), &mut self.sums) else { return Signal::Nothing };
+        let (Some(epoch), Some(sums)) = (self.mechanism.epochs.get(self.epoch), &mut self.sums) else { return Signal::Nothing };
         let row = sums.round() as usize;
         let Ok(released) = sums.next_owned(&mut noise) else { return Signal::Nothing };
         let mut entries = released.into_value();
@@ -360,7 +318,7 @@ impl JointPrivatizer {
             entries.iter_mut().zip(&self.before.entries).for_each(|(entry, before)| *entry += before);
         }
         // The noise carried over is independent of this epoch's noise.
-        let std = libm::hypot(epoch.noise.stds.at(row), self.before.gram_std);
+        let std = libm::hypot(epoch.noise.std(row), self.before.gram_std);
         let users = self.before.users + self.rounds;
         self.counts.releases += 1;
         let sums = Arc::new(Sums { entries, users, gram_std: std, moment_std: std, horizon });
@@ -370,9 +328,9 @@ impl JointPrivatizer {
 
     /// Ends the epoch if its rounds are over.
     fn turn(&mut self) {
-        let over = self.shared.epochs.get(self.epoch).is_some_and(|epoch| epoch.rounds <= self.rounds);
-        if over && self.shared.need.epochs != Epochs::One {
-            if let (Epochs::Carry, Some(last)) = (self.shared.need.epochs, &self.last) {
+        let over = self.mechanism.epochs.get(self.epoch).is_some_and(|epoch| epoch.rounds <= self.rounds);
+        if over && self.mechanism.need.epochs != Epochs::One {
+            if let (Epochs::Carry, Some(last)) = (self.mechanism.need.epochs, &self.last) {
                 self.before = Sums::clone(last);
             }
             self.epoch += 1;
@@ -384,7 +342,7 @@ impl JointPrivatizer {
 
 impl Privatizer for JointPrivatizer {
     fn release(&mut self, query: &Query<'_>, reward: Raw<f64>, noise: Noise<'_>) -> Released<Signal> {
-        let item = self.shared.clip.item(&query.features, reward, &mut self.counts, &mut self.z);
+        let item = self.mechanism.clip.item(&query.features, reward, &mut self.counts, &mut self.z);
         if let (Some(y), Some(sums)) = (item, &mut self.sums) {
             let layout = GramLayout::single(self.z.len());
             sums.add_by(|sums| layout.add(sums, 0, &self.z, y));

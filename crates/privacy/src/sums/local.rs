@@ -7,6 +7,8 @@
 //! * corrected: the same split into halves, with L2 sensitivities `sqrt(2)` and `2 Y` and the analytic Gaussian mechanism.
 //! * tight: one joint Gaussian mechanism on clipped and centred rewards; the diagonal has twice the variance (E7).
 //!
+//! [`privunit`](super::privunit) releases a point of a sphere in place of the item and its noise.
+//!
 //! Proof: `docs/proofs/sums.md`.
 
 use super::joint::Rewards;
@@ -18,13 +20,14 @@ use crate::gram::{GramClip, GramLayout, GramRows};
 use crate::noise::{Grid, Noise, ReleaseError, SamplerLaw};
 use crate::planted::{self, PlantedFault};
 use crate::printed::dubey2021_local;
+use crate::priv_unit::PrivUnitItem;
 use crate::streams::Shape;
 use crate::{
-    Budget, Calibration, Claim, ClaimUnit, Delta, Epsilon, Event, Ledger, Privatizer, Protection, Query, Raw, Refusal,
-    ReleaseCounts, Released, Request, RewardFacts, Scale, Signal, analytic_gaussian_sigma,
+    Claim, ClaimUnit, Delta, Epsilon, Event, Ledger, Privatizer, Protection, Query, Raw, Refusal, ReleaseCounts, Released,
+    Request, RewardFacts, Scale, Signal, analytic_gaussian_sigma,
 };
 use std::f64::consts::SQRT_2;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 /// Registry entry.
 pub const ENTRY: SumsEntry = SumsEntry {
@@ -35,9 +38,8 @@ pub const ENTRY: SumsEntry = SumsEntry {
     build,
 };
 
-/// Noise of one user's item.
 #[derive(Debug, Clone, Copy, PartialEq)]
-struct LocalSumsNoise {
+pub(super) struct LocalSumsNoise {
     gram: f64,
     moment: f64,
     /// Standard deviation of diagonal entries of the matrix, relative to the other entries.
@@ -63,17 +65,58 @@ impl LocalSumsNoise {
             participation: Participation::ONCE,
         }
     }
+
+    /// Adds a draw to an item of `m` features.
+    fn add(self, m: usize, entries: &mut [f64], mut noise: Noise<'_>, draws: &mut [f64]) {
+        let Self { gram, moment, diagonal, grid } = self;
+        if let Some(grid) = grid {
+            // In coordinates in which the noise is isotropic.
+            Shape::Bordered(m).scale_diagonal(entries, 1.0 / SQRT_2);
+            match noise {
+                Noise::Exact(entropy) => entries.iter_mut().for_each(|x| *x = grid.add_gaussian(*x, entropy)),
+                // Other noise is never given out instead of exact noise.
+                Noise::Simulated(_) | Noise::Replayed(_) => entries.fill(f64::NAN),
+            }
+            return Shape::Bordered(m).scale_diagonal(entries, SQRT_2);
+        }
+        noise.fill(draws, |stream, draws| {
+            stream.normals(draws);
+            let (matrix, vector) = draws.split_at_mut(m * (m + 1) / 2);
+            let share = planted::noise_share(PlantedFault::LocalNoise);
+            matrix.iter_mut().for_each(|entry| *entry *= share * gram);
+            vector.iter_mut().for_each(|entry| *entry *= share * moment);
+            Shape::Symmetric(m).scale_diagonal(matrix, diagonal);
+        });
+        entries.iter_mut().zip(draws).for_each(|(entry, noise)| *entry += *noise);
+    }
+}
+
+/// What hides the item of a user.
+#[derive(Debug, Clone)]
+pub(super) enum ItemNoise {
+    Gaussian(LocalSumsNoise),
+    /// A point of a sphere, and that of real releases, made once.
+    Sphere(PrivUnitItem, Arc<OnceLock<Result<PrivUnitItem, ReleaseError>>>),
+}
+
+impl ItemNoise {
+    /// Returns the standard deviations of an entry of the matrix, off its diagonal, and of the vector.
+    fn stds(&self) -> (f64, f64) {
+        match self {
+            Self::Gaussian(noise) => (noise.gram, noise.moment),
+            Self::Sphere(item, _) => (item.std(), item.std()),
+        }
+    }
 }
 
 #[derive(Debug, Clone)]
-struct Local {
-    calibration: Calibration,
-    budget: Budget,
-    need: SumsNeed,
-    clip: GramClip,
-    reach: Option<f64>,
-    noise: LocalSumsNoise,
-    formula: Arc<str>,
+pub(super) struct Local {
+    pub(super) request: Request,
+    pub(super) need: SumsNeed,
+    pub(super) clip: GramClip,
+    pub(super) reach: Option<f64>,
+    pub(super) noise: ItemNoise,
+    pub(super) formula: Arc<str>,
 }
 
 /// Calibrates the mechanism.
@@ -95,24 +138,20 @@ fn build(request: &Request, facts: &RewardFacts, need: SumsNeed) -> Result<Arc<d
         size: half(epsilon, delta).map_or(f64::NAN, |(a, b)| analytic_gaussian_sigma(a, b)),
         formula: "sqrt(2) and 2Y times sigma_AG(epsilon/2, delta/2): lemma 5 at its L2 sensitivities (E13, E14)".to_owned(),
     };
+    let least_formula = "sigma = D sigma_AG(epsilon, delta), D = 1 + Y² or 2Y on centred rewards: one joint mechanism (E7, E13)";
+    let event = |scale| shape.times(scale).event(rewards.reach);
     let Scale { size, formula } = request.calibration.scale(NoiseTerms {
-        budget: (epsilon, Some(delta)),
         releases: request.budget.releases(),
-        event: &|scale| shape.times(scale).event(rewards.reach),
-        closed: None,
-        least_formula: "sigma = D sigma_AG(epsilon, delta), D = 1 + Y² or 2Y on centred rewards: one joint mechanism (E7, E13)",
         printed: Some((Scale { size: 1.0, formula: printed }, halves)),
+        ..NoiseTerms::priced(epsilon, Some(delta), &event, least_formula)
     })?;
     let noise = shape.times(size);
-    if !((noise.gram * noise.gram).is_normal() && (noise.moment * noise.moment).is_normal()) {
-        return Err(Refusal::overflow(request.mechanism, epsilon.get()));
-    }
-    let budget = Budget { delta: Some(delta), ..request.budget };
-    let (clip, reach, formula) = (rewards.clip, rewards.reach, formula.into());
-    Ok(Arc::new(Local { calibration: request.calibration, budget, need, clip, reach, noise, formula }))
+    Refusal::unless_normal(noise.gram, request.mechanism, epsilon)?;
+    Refusal::unless_normal(noise.moment, request.mechanism, epsilon)?;
+    let (clip, reach, noise, formula) = (rewards.clip, rewards.reach, ItemNoise::Gaussian(noise), formula.into());
+    Ok(Arc::new(Local { request: request.at(Some(delta)), need, clip, reach, noise, formula }))
 }
 
-/// Refuses sums that are cut into epochs.
 pub(super) fn refuse_epochs(need: SumsNeed) -> Result<(), Refusal> {
     if need.epochs == Epochs::One {
         return Ok(());
@@ -141,108 +180,90 @@ impl crate::privatizer::sealed::Sealed for Local {}
 
 impl SumsMechanism for Local {
     fn privatizer(&self) -> Box<dyn Privatizer> {
-        let draws = Sums::empty(self.need.n_features, self.need.rounds).entries;
-        Box::new(LocalPrivatizer { items: OwnItems::new(self.need, self.clip), noise: self.noise, draws })
+        let draws = match self.noise {
+            ItemNoise::Gaussian(_) => Sums::empty(self.need.n_features, self.need.rounds).entries,
+            ItemNoise::Sphere(..) => Vec::new(),
+        };
+        let (z, counts) = (vec![0.0; self.need.n_features], ReleaseCounts::default());
+        Box::new(LocalPrivatizer { mechanism: self.clone(), draws, z, counts })
     }
 
     fn facts(&self) -> SumsFacts {
-        let spectrum = Spectrum::Local { gram: self.noise.gram, moment: self.noise.moment };
-        SumsFacts { calibration: self.calibration, clip: self.clip.range, centre: self.clip.centre, spectrum }
+        let (gram, moment) = self.noise.stds();
+        let spectrum = Spectrum::Local { gram, moment };
+        SumsFacts { calibration: self.request.calibration, clip: self.clip.range, centre: self.clip.centre, spectrum }
     }
 
     fn ledger(&self) -> Ledger {
-        Ledger::of(Claim {
-            mechanism: ENTRY.name,
-            calibration: self.calibration,
-            event: self.noise.event(self.reach),
-            budget: self.budget,
-            unit: ClaimUnit::GramItem { clip: self.clip.range, centre: self.clip.centre, local: true },
-            doubt: None,
-            noise_formula: self.formula.to_string(),
-            notes: Vec::new(),
-        })
+        let unit = ClaimUnit::GramItem { clip: self.clip.range, centre: self.clip.centre, local: true };
+        let event = match &self.noise {
+            ItemNoise::Gaussian(noise) => noise.event(self.reach),
+            ItemNoise::Sphere(item, _) => item.event(),
+        };
+        Ledger::of(Claim::of(&self.request, unit, event, &*self.formula))
     }
 
     fn state(&self) -> f64 {
-        2.0 * Sums::empty(self.need.n_features, 0).entries.len() as f64
+        let item = Sums::empty(self.need.n_features, 0).entries.len() as f64;
+        match &self.noise {
+            ItemNoise::Gaussian(_) => 2.0 * item,
+            ItemNoise::Sphere(point, _) => item + point.drawn(),
+        }
     }
 
     fn exact(&self) -> Result<Arc<dyn SumsMechanism>, ReleaseError> {
-        self.budget.exact_is_once()?;
-        let sigma = self.noise.gram;
-        let Some(reach) = self.reach.filter(|_| sigma == self.noise.moment && self.noise.diagonal == SQRT_2) else {
-            return Err(ReleaseError::Range(format!("calibration `{}` of own items", self.calibration)));
+        let LocalSumsNoise { gram: sigma, moment, diagonal, .. } = match &self.noise {
+            ItemNoise::Gaussian(noise) => *noise,
+            ItemNoise::Sphere(item, exact) => {
+                let item = exact.get_or_init(|| item.exact()).clone()?;
+                let (noise, formula) = (ItemNoise::Sphere(item, Arc::clone(exact)), item.formula().into());
+                return Ok(Arc::new(Self { noise, formula, ..self.clone() }));
+            }
+        };
+        self.request.budget.exact_is_once()?;
+        let Some(reach) = self.reach.filter(|_| sigma == moment && diagonal == SQRT_2) else {
+            return Err(ReleaseError::Range(format!("calibration `{}` of own items", self.request.calibration)));
         };
         let (shape, distance) = (Shape::Bordered(self.need.n_features), gram_and_reward(reach, Relation::Replace));
         let grid = GramRows::OWN.grid(shape, (distance, sigma), self.need.rounds)?;
         let noise = LocalSumsNoise { gram: grid.size(), moment: grid.size(), diagonal: SQRT_2, grid: Some(grid) };
-        Ok(Arc::new(Self { noise, ..self.clone() }))
+        Ok(Arc::new(Self { noise: ItemNoise::Gaussian(noise), ..self.clone() }))
     }
 
     fn laws(&self) -> Vec<SamplerLaw> {
-        self.noise.grid.iter().map(|grid| grid.gaussian_law()).collect()
-    }
-}
-
-/// Makes the item of each user, before its noise.
-pub(super) struct OwnItems {
-    need: SumsNeed,
-    clip: GramClip,
-    pub(super) counts: ReleaseCounts,
-    z: Vec<f64>,
-}
-
-impl OwnItems {
-    pub(super) fn new(need: SumsNeed, clip: GramClip) -> Self {
-        Self { need, clip, counts: ReleaseCounts::default(), z: vec![0.0; need.n_features] }
-    }
-
-    /// Returns the clipped item of one user, of zeros where it is not valid, with the standard deviations of its noise to come.
-    pub(super) fn of(&mut self, query: &Query<'_>, reward: Raw<f64>, (gram_std, moment_std): (f64, f64)) -> Sums {
-        let m = self.need.n_features;
-        let mut item = Sums { gram_std, moment_std, users: 1, ..Sums::empty(m, self.need.rounds) };
-        if let Some(y) = self.clip.item(&query.features, reward, &mut self.counts, &mut self.z) {
-            GramLayout::single(m).add(&mut item.entries, 0, &self.z, y);
+        match &self.noise {
+            ItemNoise::Gaussian(noise) => noise.grid.iter().map(|grid| grid.gaussian_law()).collect(),
+            ItemNoise::Sphere(item, _) => item.laws(),
         }
-        self.counts.releases += 1;
-        item
     }
 }
 
 struct LocalPrivatizer {
-    items: OwnItems,
-    noise: LocalSumsNoise,
+    mechanism: Local,
     draws: Vec<f64>,
+    /// Features of the user of this round.
+    z: Vec<f64>,
+    counts: ReleaseCounts,
 }
 
 impl Privatizer for LocalPrivatizer {
+    /// Returns the clipped item of one user, of zeros where it is not valid, with its noise.
     fn release(&mut self, query: &Query<'_>, reward: Raw<f64>, mut noise: Noise<'_>) -> Released<Signal> {
-        let (m, LocalSumsNoise { gram, moment, diagonal, grid }) = (self.items.need.n_features, self.noise);
-        let mut item = self.items.of(query, reward, (gram, moment));
-        if let Some(grid) = grid {
-            // In coordinates in which the noise is isotropic.
-            Shape::Bordered(m).scale_diagonal(&mut item.entries, 1.0 / SQRT_2);
-            match noise {
-                Noise::Exact(entropy) => item.entries.iter_mut().for_each(|x| *x = grid.add_gaussian(*x, entropy)),
-                // Other noise is never given out instead of exact noise.
-                Noise::Simulated(_) | Noise::Replayed(_) => item.entries.fill(f64::NAN),
-            }
-            Shape::Bordered(m).scale_diagonal(&mut item.entries, SQRT_2);
-            return Released::mark(Signal::Item(Arc::new(item)));
+        let Local { need, clip, noise: law, .. } = &self.mechanism;
+        let (m, (gram_std, moment_std)) = (need.n_features, law.stds());
+        let mut item = Sums { gram_std, moment_std, users: 1, ..Sums::empty(m, need.rounds) };
+        if let Some(y) = clip.item(&query.features, reward, &mut self.counts, &mut self.z) {
+            GramLayout::single(m).add(&mut item.entries, 0, &self.z, y);
         }
-        noise.fill(&mut self.draws, |stream, draws| {
-            stream.normals(draws);
-            let (matrix, vector) = draws.split_at_mut(m * (m + 1) / 2);
-            let share = planted::noise_share(PlantedFault::LocalNoise);
-            matrix.iter_mut().for_each(|entry| *entry *= share * gram);
-            vector.iter_mut().for_each(|entry| *entry *= share * moment);
-            Shape::Symmetric(m).scale_diagonal(matrix, diagonal);
-        });
-        item.entries.iter_mut().zip(&self.draws).for_each(|(entry, noise)| *entry += noise);
+        self.counts.releases += 1;
+        match law {
+            ItemNoise::Gaussian(law) => law.add(m, &mut item.entries, noise, &mut self.draws),
+            ItemNoise::Sphere(point, _) => point.release(&mut item.entries, &mut noise, &mut self.draws),
+        }
         Released::mark(Signal::Item(Arc::new(item)))
     }
 
     fn counts(&self) -> ReleaseCounts {
-        self.items.counts
+        self.counts
     }
 }

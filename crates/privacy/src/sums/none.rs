@@ -4,8 +4,8 @@ use super::{Spectrum, Sums, SumsEntry, SumsFacts, SumsMechanism, SumsNeed};
 use crate::gram::{GramClip, GramLayout};
 use crate::noise::{Noise, ReleaseError, SamplerLaw};
 use crate::{
-    Budget, Calibration, Claim, ClaimUnit, Event, Ledger, Privatizer, Protection, Query, Raw, Refusal, ReleaseCounts, Released,
-    Request, RewardFacts, Signal,
+    Budget, Claim, ClaimUnit, Event, Ledger, Privatizer, Protection, Query, Raw, Refusal, ReleaseCounts, Released, Request,
+    RewardFacts, Signal,
 };
 use std::sync::Arc;
 
@@ -20,13 +20,14 @@ pub const ENTRY: SumsEntry = SumsEntry {
 
 #[derive(Debug, Clone, Copy)]
 struct NoSumsMechanism {
-    calibration: Calibration,
+    request: Request,
     n_features: usize,
     rounds: u64,
 }
 
 fn build(request: &Request, _facts: &RewardFacts, need: SumsNeed) -> Result<Arc<dyn SumsMechanism>, Refusal> {
-    Ok(Arc::new(NoSumsMechanism { calibration: request.calibration, n_features: need.n_features, rounds: need.rounds }))
+    let request = Request { budget: Budget::default(), ..*request };
+    Ok(Arc::new(NoSumsMechanism { request, n_features: need.n_features, rounds: need.rounds }))
 }
 
 impl crate::privatizer::sealed::Sealed for NoSumsMechanism {}
@@ -38,20 +39,12 @@ impl SumsMechanism for NoSumsMechanism {
     }
 
     fn facts(&self) -> SumsFacts {
-        SumsFacts { calibration: self.calibration, clip: None, centre: 0.0, spectrum: Spectrum::None }
+        SumsFacts { calibration: self.request.calibration, clip: None, centre: 0.0, spectrum: Spectrum::None }
     }
 
     fn ledger(&self) -> Ledger {
-        Ledger::of(Claim {
-            mechanism: ENTRY.name,
-            calibration: self.calibration,
-            event: Event::NonPrivate,
-            budget: Budget::default(),
-            unit: ClaimUnit::GramItem { clip: None, centre: 0.0, local: false },
-            doubt: None,
-            noise_formula: "none".to_owned(),
-            notes: Vec::new(),
-        })
+        let unit = ClaimUnit::GramItem { clip: None, centre: 0.0, local: false };
+        Ledger::of(Claim::of(&self.request, unit, Event::NonPrivate, "none"))
     }
 
     fn state(&self) -> f64 {

@@ -13,8 +13,8 @@ use crate::mechanism::window::Window;
 use crate::noise::{Noise, ReleaseError, SamplerLaw};
 use crate::planted::{self, PlantedFault};
 use crate::{
-    Budget, Calibrated, Calibration, Claim, ClaimUnit, Delta, Epsilon, Event, Ledger, Privatizer, Protection, Query, Raw,
-    Refusal, ReleaseCounts, Released, Request, RewardFacts, Signal,
+    Calibrated, Claim, ClaimUnit, Delta, Epsilon, Event, Ledger, Privatizer, Protection, Query, Raw, Refusal, ReleaseCounts,
+    Released, Request, RewardFacts, Signal,
 };
 use std::sync::Arc;
 
@@ -38,8 +38,7 @@ const LEAST_BATCHES: u64 = 32;
 
 #[derive(Debug, Clone)]
 struct Shuffled {
-    calibration: Calibration,
-    budget: Budget,
+    request: Request,
     window: Window,
     answer: Response,
     /// Sub-Gaussian variance proxy of an answer around its input, in units in which the clip range is [-1, 1].
@@ -57,11 +56,8 @@ fn build(request: &Request, facts: &RewardFacts, need: SumsNeed) -> Calibrated<d
     let window = Window::of(request, facts)?;
     let users = need.batch.unwrap_or_else(|| default_users(epsilon, delta, facts.rounds));
     let answer = answer(epsilon, delta, users);
-    if !(answer.bound() * answer.bound()).is_normal() {
-        return Err(Refusal::overflow(request.mechanism, epsilon.get()));
-    }
-    let (calibration, budget, proxy) = (request.calibration, request.budget, answer.proxy());
-    Ok(Arc::new(Shuffled { calibration, budget, window, answer, proxy, users }))
+    Refusal::unless_normal(answer.bound(), request.mechanism, epsilon)?;
+    Ok(Arc::new(Shuffled { request: *request, window, answer, proxy: answer.proxy(), users }))
 }
 
 /// Returns how a user of a batch of `users` may answer: on more and more levels, while that lowers the worst-case variance.
@@ -103,28 +99,19 @@ impl SumsMechanism for Shuffled {
         let (variance, proxy) = (half * half * self.answer.worst_variance, half * half * self.proxy);
         let spectrum = Spectrum::Shuffled { variance, proxy, users: self.users };
         let (clip, centre) = (Some(self.window.range()), self.window.off_unit(0.0));
-        SumsFacts { calibration: self.calibration, clip, centre, spectrum }
+        SumsFacts { calibration: self.request.calibration, clip, centre, spectrum }
     }
 
     fn ledger(&self) -> Ledger {
         let Response { epsilon, levels, .. } = self.answer;
-        Ledger::of(Claim {
-            mechanism: ENTRY.name,
-            calibration: self.calibration,
-            event: Event::Shuffled { rare: shuffled::rare(epsilon, levels), levels, users: self.users },
-            budget: self.budget,
-            unit: ClaimUnit::ShuffledReward { clip: self.window.range() },
-            doubt: None,
-            noise_formula: FORMULA.to_owned(),
-            notes: vec![
-                format!(
-                    "whoever sees a user's answer before the shuffler learns epsilon = {}",
-                    crate::quote::short(epsilon)
-                ),
-                "each answer is in one batch: the budget of one batch is that of the run (our own derivation, equal under all calibrations)"
-                    .to_owned(),
-            ],
-        })
+        let event = Event::Shuffled { rare: shuffled::rare(epsilon, levels), levels, users: self.users };
+        let unit = ClaimUnit::ShuffledReward { clip: self.window.range() };
+        let notes = vec![
+            format!("whoever sees a user's answer before the shuffler learns epsilon = {}", crate::quote::short(epsilon)),
+            "each answer is in one batch: the budget of one batch is that of the run (our own derivation, equal under all calibrations)"
+                .to_owned(),
+        ];
+        Ledger::of(Claim { notes, ..Claim::of(&self.request, unit, event, FORMULA) })
     }
 
     fn state(&self) -> f64 {

@@ -2,8 +2,9 @@
 
 use super::{Epochs, Spectrum, SumsEntry, SumsMechanism, SumsNeed, joint, local, none, privunit};
 use crate::printed::dubey2021;
+use crate::testing::{delta, epsilon as e};
 use crate::{
-    Budget, Calibration, Delta, Epsilon, Event, Guarantee, Protection, Query, Raw, Refusal, Request, RewardFacts, Signal,
+    Budget, Calibration, Delta, Event, Guarantee, Protection, Query, Raw, Refusal, Request, RewardFacts, Signal,
     analytic_gaussian_sigma,
 };
 use privateer_numerics::rng::{Purpose, Stream, Streams};
@@ -50,10 +51,6 @@ fn stream(label: &str) -> Stream {
     Streams::new(11, label).of(0, Purpose::Mechanism("sums"))
 }
 
-fn delta(value: f64) -> Delta {
-    Delta::try_from(value).expect("a probability")
-}
-
 /// Checks that the ledger reports a failed guarantee: rewards in [0, 1], epsilon 10, delta 0.1.
 #[test]
 fn the_local_printed_reading_may_have_no_guarantee() {
@@ -94,7 +91,7 @@ fn sigmas_of_the_reference() {
 }
 
 fn analytic(epsilon: f64, failure: f64) -> f64 {
-    analytic_gaussian_sigma(Epsilon::try_from(epsilon).expect("a budget"), delta(failure))
+    analytic_gaussian_sigma(e(epsilon), delta(failure))
 }
 
 /// Checks that clipping is counted.
@@ -293,9 +290,8 @@ fn rows_of_several_users() {
     // There is no third release.
     let more = noisy.release(&Query { features: vec![1.0].into(), release: true }, Raw::seal(0.5), (&mut random).into());
     assert_eq!(*more.value(), Signal::Nothing);
-    // Two releases take less noise than six.
-    let sigma =
     // Two releases need less noise than six.
+    let sigma =
         |releases: u64| match self::built(&joint::ENTRIES[2], Calibration::Tight, 1.0, SumsNeed { releases, ..need(6, 1) })
             .expect("a mechanism")
             .ledger()
@@ -318,7 +314,6 @@ fn spectra() {
     assert_eq!((nothing.facts().spectrum, nothing.ledger().guarantee), (Spectrum::None, Guarantee::NotPrivate));
 }
 
-/// Checks that invalid requests are refused at the right key.
 #[test]
 fn refusals_name_their_key() {
     for entry in entries() {
