@@ -8,7 +8,7 @@ use super::observer::Place;
 use super::rounds::{BatchResult, Rounds};
 use super::warnings::delta_warning;
 use super::{Measures, Trace};
-use crate::env::contextual::{ContextInstance, Contextual};
+use crate::env::contextual::{Contextual, Users};
 use crate::policy::contextual::{ContextPolicy, PreparedContextual, Scratch};
 use crate::spec::{CellPlan, Misleading};
 use privateer_config::error::Error;
@@ -26,7 +26,7 @@ pub(super) type Played = (Trace, Box<dyn ContextPolicy>);
 
 /// Holds one trial between its rounds.
 pub(super) struct ContextualTrial {
-    pub users: Box<dyn ContextInstance>,
+    pub users: Users,
     pub policy: Box<dyn ContextPolicy>,
     pub privatizer: Box<dyn InteractionPrivatizer>,
     pub noise: Stream,

@@ -5,9 +5,9 @@
 //! scale.
 
 use super::csv_table::{CsvOptions, CsvTable, Spread, counts_up, dropped, drops_missing, read_table};
-use super::data_derived::{DataDerived, DeclaredPublic, DerivedNumbers};
+use super::data_derived::{DataDerived, DeclaredPublic};
 use super::noise::{Noise, Resampled};
-use super::synthetic::SyntheticSubstitute;
+use super::synthetic::{SyntheticSubstitute, synthetic_fact};
 use super::{BuildContext, Environment, EnvironmentPlan, Instance, MeanRange, RegretUnit};
 use privateer_config::error::{Diagnostic, Error};
 use privateer_config::params::Args;
@@ -22,24 +22,20 @@ use std::sync::Arc;
 pub fn parse(args: &Args<'_>) -> EnvironmentPlan {
     let synthetic = args.flag("synthetic", "use a generated table of the same shape instead of the files", false);
     let synthetic = SyntheticSubstitute::parse(args, synthetic);
-    let normalise = match args.has("kernel").then(|| parse_kernel(args, "kernel")) {
-        Some(Some(KernelChoice::Empirical(normalise))) => normalise,
-        Some(Some(KernelChoice::Function(_))) => {
-            args.reject("kernel", "the arms of a table have no coordinates", "`empirical-covariance`");
-            Normalise::Standardised
+    let mut normalise = Normalise::Standardised;
+    if args.has("kernel") {
+        match parse_kernel(args, "kernel") {
+            Some(KernelChoice::Empirical(stated)) => normalise = stated,
+            Some(KernelChoice::Function(_)) => {
+                args.reject("kernel", "the arms of a table have no coordinates", "`empirical-covariance`");
+            }
+            None => {}
         }
-        Some(None) => Normalise::Standardised,
-        None => {
-            // Registers the key's documentation, then applies the default.
-            args.variant(
-                "kernel",
-                "covariance of the arms, from the train file",
-                &["empirical-covariance"],
-                Some("empirical-covariance"),
-            );
-            Normalise::Standardised
-        }
-    };
+    } else {
+        // Documents the key.
+        let only = "empirical-covariance";
+        args.variant("kernel", "covariance of the arms, from the train file", &[only], Some(only));
+    }
     if args.has("columns") && args.has("except") {
         args.reject("except", "`columns` lists the arms already", "either `columns` or `except`");
     }
@@ -107,10 +103,7 @@ impl ArmsTable {
         let table = read_table(&path, &options)?;
         Ok(if self.arms { table } else { table.transposed() })
     }
-}
 
-impl ArmsTable {
-    /// As [`EnvironmentPlan::build`].
     fn build(&self, context: &BuildContext<'_>) -> Result<Environment, Error> {
         let (train, test) = match &self.synthetic {
             Some(synthetic) => {
@@ -153,12 +146,9 @@ impl ArmsTable {
         facts.extend(card.map(|card| ("table".into(), card.into())));
         facts.push(("fingerprint of the train readings".into(), fingerprints.0.into()));
         facts.push(("fingerprint of the test readings".into(), fingerprints.1.into()));
-        if self.synthetic.is_some() {
-            facts.push(("synthetic".into(), "generated, not the published data".into()));
-        }
+        facts.extend(self.synthetic.map(|_| synthetic_fact()));
         let (means, bound, rounds, regret) = (Arc::new(means), self.bound, context.rounds, self.regret);
-        // Synthetic readings contain no user's data.
-        let derived_from_rewards = if self.synthetic.is_some() { DerivedNumbers::default() } else { self.public.split(DERIVED) };
+        let derived_from_rewards = self.public.split(self.synthetic.is_none(), DERIVED.map(|kind| (kind, true)));
         let gram = Arc::new(TableGram::new(train.columns, covariance));
         let draw = move |_| Instance::new(Arc::clone(&means), Arc::<Resampled>::clone(&noise), bound, rounds, regret);
         Ok(Environment {

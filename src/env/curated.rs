@@ -134,15 +134,8 @@ impl CuratedLedger {
             Err(source) if !source.is_data() => return Err(corrupt(format!("is not JSON ({source})"))),
             _ => return Err(corrupt("is not the ledger of released inputs".to_owned())),
         };
-        let value = match head.version() {
-            Some(version) if version == u64::from(Self::VERSION) => {
-                let value: serde_json::Value =
-                    serde_json::from_slice(&bytes).map_err(|source| corrupt(format!("is not JSON ({source})")))?;
-                if value["digest"] != digest(&value) {
-                    return Err(corrupt("is not the ledger that was written: its SHA-256 is not the one at its end".to_owned()));
-                }
-                value
-            }
+        match head.version() {
+            Some(version) if version == u64::from(Self::VERSION) => {}
             Some(version) if u64::from(Self::VERSION) < version => {
                 return Err(Error::Corrupt {
                     path: path.to_owned(),
@@ -151,7 +144,12 @@ impl CuratedLedger {
                 });
             }
             _ => return Err(corrupt("has no version that this program knows".to_owned())),
-        };
+        }
+        let value: serde_json::Value =
+            serde_json::from_slice(&bytes).map_err(|source| corrupt(format!("is not JSON ({source})")))?;
+        if value["digest"] != digest(&value) {
+            return Err(corrupt("is not the ledger that was written: its SHA-256 is not the one at its end".to_owned()));
+        }
         serde_json::from_value(value).map_err(|source| corrupt(format!("is not a whole ledger ({source})")))
     }
 

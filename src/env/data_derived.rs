@@ -28,24 +28,18 @@ pub enum DataDerived {
 impl DataDerived {
     /// Returns the word for this kind in the key `public`.
     pub fn word(self) -> &'static str {
-        match self {
-            Self::Covariance => "covariance",
-            Self::Moments => "moments",
-            Self::Range => "range",
-            Self::Standardisation => "standardisation",
-            Self::Hyperparameters => "hyperparameters",
-            Self::Levels => "levels",
-        }
+        self.named().0
     }
 
-    fn words(self) -> &'static str {
+    /// Returns the word in the key `public`, and a description.
+    fn named(self) -> (&'static str, &'static str) {
         match self {
-            Self::Covariance => "the covariance of the arms",
-            Self::Moments => "mean square and variance of the readings",
-            Self::Range => "the largest reading or value",
-            Self::Standardisation => "means and standard deviations of the columns",
-            Self::Hyperparameters => "kernel, scales and ridge, fitted to inputs and values",
-            Self::Levels => "the levels of categories",
+            Self::Covariance => ("covariance", "the covariance of the arms"),
+            Self::Moments => ("moments", "mean square and variance of the readings"),
+            Self::Range => ("range", "the largest reading or value"),
+            Self::Standardisation => ("standardisation", "means and standard deviations of the columns"),
+            Self::Hyperparameters => ("hyperparameters", "kernel, scales and ridge, fitted to inputs and values"),
+            Self::Levels => ("levels", "the levels of categories"),
         }
     }
 }
@@ -79,9 +73,13 @@ impl DeclaredPublic {
         Self(declared)
     }
 
-    /// Splits `used` into declared and undeclared numbers.
-    pub fn split(&self, used: impl IntoIterator<Item = DataDerived>) -> DerivedNumbers {
-        let (declared, undeclared) = used.into_iter().partition(|kind| self.0.contains(kind));
+    /// Splits the used numbers into declared and undeclared ones.
+    ///
+    /// * `is_real` — whether the data are anyone's; made-up data protect nobody
+    /// * `kinds` — each kind, and whether the problem uses it
+    pub fn split(&self, is_real: bool, kinds: impl IntoIterator<Item = (DataDerived, bool)>) -> DerivedNumbers {
+        let used = kinds.into_iter().filter_map(|(kind, is_used)| (is_used && is_real).then_some(kind));
+        let (declared, undeclared) = used.partition(|kind| self.0.contains(kind));
         DerivedNumbers { declared, undeclared }
     }
 }
@@ -98,7 +96,7 @@ pub struct DerivedNumbers {
 impl DerivedNumbers {
     /// Records the numbers in a ledger: declared ones as a note, others as a lost guarantee.
     pub fn state_in(&self, ledger: &mut Ledger) {
-        let listed = |kinds: &[DataDerived]| kinds.iter().map(|kind| kind.words()).collect::<Vec<_>>().join("; ");
+        let listed = |kinds: &[DataDerived]| kinds.iter().map(|kind| kind.named().1).collect::<Vec<_>>().join("; ");
         if !self.declared.is_empty() {
             ledger.notes.push(format!("taken from the data and declared public by the spec: {}", listed(&self.declared)));
         }

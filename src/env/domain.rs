@@ -30,29 +30,37 @@ enum DomainKind {
 pub enum Place {
     /// Any box that the spec states.
     Anywhere,
-    /// A fixed box of `dimension` coordinates; a spec may state up to `most`.
+    /// A fixed box.
     Box {
         /// Lower and upper end of an axis.
         edges: fn(usize) -> (f64, f64),
-        /// Default number of coordinates.
-        dimension: usize,
-        /// Largest number of coordinates that a spec may state.
-        most: Option<usize>,
+        /// The numbers of coordinates that a spec may state.
+        sizes: Sizes,
         /// Whether the function is a sum over coordinates.
         additive: bool,
+    },
+}
+
+/// States the supported numbers of coordinates.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Sizes {
+    /// This number only.
+    One(usize),
+    /// Up to `most`, by default `usual`.
+    UpTo {
+        /// Default number.
+        usual: usize,
+        /// Largest number.
+        most: usize,
     },
 }
 
 /// Describes a grid with the structure of a Kronecker product.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct GridShape {
-    /// Number of coordinates.
     pub dimension: usize,
-    /// Number of points on each axis.
     pub points_per_axis: usize,
-    /// Lowest coordinate.
     pub lo: f64,
-    /// Highest coordinate.
     pub hi: f64,
 }
 
@@ -103,10 +111,8 @@ impl DomainPlan {
                     vec![(lo, hi); dimension]
                 }
             }
-            Place::Box { edges, dimension: usual, most, .. } => {
-                let dimension = most.map_or(usual, |most| dimension(usual, most));
-                (0..dimension).map(edges).collect()
-            }
+            Place::Box { edges, sizes: Sizes::One(dimension), .. } => (0..dimension).map(edges).collect(),
+            Place::Box { edges, sizes: Sizes::UpTo { usual, most }, .. } => (0..dimension(usual, most)).map(edges).collect(),
         };
         nested.finish();
         args.absorb(nested);
@@ -158,15 +164,12 @@ impl DomainPlan {
             DomainKind::Grid | DomainKind::Axes => format!("{} points on each of {d} axes", self.points),
             DomainKind::Random | DomainKind::Ball => format!("{} random points", self.points),
         };
-        context.allow(&format!("a domain of {n:.0} points ({shape})"), needs, "lower `points` or `dimension`")?;
+        let (what, hint) = (format!("a domain of {n:.0} points ({shape})"), "lower `points` or `dimension`");
+        context.allow(&what, needs, hint)?;
         if f64::from(u32::MAX) < n {
             // All devices index points by 32 bits.
-            return Err(Error::TooLarge {
-                what: format!("a domain of {n:.0} points ({shape})"),
-                needs_bytes: needs,
-                limit_bytes: 8.0 * f64::from(u32::MAX) * (d as f64 + 4.0),
-                hint: "lower `points` or `dimension`".to_owned(),
-            });
+            let limit_bytes = 8.0 * f64::from(u32::MAX) * (d as f64 + 4.0);
+            return Err(Error::TooLarge { what, needs_bytes: needs, limit_bytes, hint: hint.to_owned() });
         }
         let points = self.points as usize;
         let mut stream = context.streams.shared(Purpose::Domain);

@@ -1,11 +1,12 @@
 //! Wraps a plain function over points: a simulator, or an expensive black box.
 
 use super::bad_reward::BadReward;
+use super::function::parse_point_kernel;
 use super::noise::Noise;
 use super::{BuildContext, Environment, EnvironmentPlan, Instance, MeanRange, RegretUnit, SetsPlan};
 use privateer_config::error::{Diagnostic, Error};
 use privateer_config::params::Args;
-use privateer_gp::kernel::{Kernel, KernelChoice, parse_kernel};
+use privateer_gp::kernel::Kernel;
 use privateer_gp::{KernelGram, Points, tabulated};
 use privateer_numerics::rng::{Purpose, Stream};
 use std::fmt;
@@ -107,13 +108,8 @@ impl FnEnvironment {
     #[must_use]
     pub fn read(mut self, args: &Args<'_>) -> Self {
         if self.kernel.is_none() {
-            match parse_kernel(args, "kernel") {
-                Some(KernelChoice::Function(kernel)) => self.kernel = Some(kernel),
-                Some(KernelChoice::Empirical(_)) => {
-                    args.reject("kernel", "an empirical covariance needs a table of samples", "a kernel between points");
-                }
-                None => {}
-            }
+            let refusal = "an empirical covariance needs a table of samples";
+            self.kernel = parse_point_kernel(args, refusal, "a kernel between points");
         }
         self.bound = MeanRange::parse(args, "the largest |f|");
         self.sets = SetsPlan::parse(args);
@@ -122,9 +118,6 @@ impl FnEnvironment {
     }
 
     /// Returns the means, the largest variance around them, and the largest standard error of a mean.
-    ///
-    /// # Errors
-    /// [`Error::Input`] for the first reward or mean that is not finite.
     fn moments(&self, stream: &mut Stream) -> Result<(Vec<f64>, f64, f64), Error> {
         let n = f64::from(self.samples);
         let (mut means, mut largest) = (Vec::with_capacity(self.points.n_points()), 0.0f64);
@@ -150,26 +143,7 @@ impl FnEnvironment {
         let error = if self.mean.is_some() { 0.0 } else { libm::sqrt(largest / n) };
         Ok((means, largest, error))
     }
-}
 
-/// Returns the error for a reward that is not finite.
-fn not_finite(problem: String) -> Error {
-    Diagnostic::new(problem).hint("return a finite number for every point and draw").error()
-}
-
-/// Returns a reward, moved into the range.
-fn kept(reward: f64, range: Option<(f64, f64)>) -> f64 {
-    range.map_or(reward, |(lo, hi)| reward.clamp(lo, hi))
-}
-
-impl From<FnEnvironment> for EnvironmentPlan {
-    fn from(plan: FnEnvironment) -> Self {
-        Self::new(move |context| plan.build(context))
-    }
-}
-
-impl FnEnvironment {
-    /// As [`EnvironmentPlan::build`].
     fn build(&self, context: &BuildContext<'_>) -> Result<Environment, Error> {
         let (n, d) = (self.points.n_points(), self.points.dimension());
         let refuse = |problem: String, hint: &str| Diagnostic::new(problem).hint(hint).refuse();
@@ -214,6 +188,22 @@ impl FnEnvironment {
         ];
         let (points, kernel, set_size) = (Some(self.points.clone()), Some(kernel), self.sets.size());
         Ok(Environment { points, kernel, set_size, ..Environment::of(instance, gram, facts) })
+    }
+}
+
+/// Returns the error for a reward that is not finite.
+fn not_finite(problem: String) -> Error {
+    Diagnostic::new(problem).hint("return a finite number for every point and draw").error()
+}
+
+/// Returns a reward, moved into the range.
+fn kept(reward: f64, range: Option<(f64, f64)>) -> f64 {
+    range.map_or(reward, |(lo, hi)| reward.clamp(lo, hi))
+}
+
+impl From<FnEnvironment> for EnvironmentPlan {
+    fn from(plan: FnEnvironment) -> Self {
+        Self::new(move |context| plan.build(context))
     }
 }
 

@@ -19,36 +19,39 @@ use std::sync::Arc;
 /// Holds the keys that function environments share.
 #[derive(Clone)]
 pub struct FunctionPlan {
-    /// The domain.
     pub domain: DomainPlan,
     /// The kernel; `None` only after a mistake in the spec.
     pub kernel: Option<Arc<dyn Kernel>>,
-    noise: Option<Arc<dyn Noise>>,
+    noise: Arc<dyn Noise>,
     bound: Option<MeanRange>,
     output: Output,
     sets: SetsPlan,
     regret: RegretUnit,
 }
 
+/// Reads the key `kernel` of points with coordinates; an empirical covariance is refused with these words.
+pub(super) fn parse_point_kernel(args: &Args<'_>, refusal: &str, expected: &str) -> Option<Arc<dyn Kernel>> {
+    match parse_kernel(args, "kernel")? {
+        KernelChoice::Function(kernel) => Some(kernel),
+        KernelChoice::Empirical(_) => {
+            args.reject("kernel", refusal, expected);
+            None
+        }
+    }
+}
+
 impl FunctionPlan {
     /// Reads `domain`, `kernel`, `noise`, `bound`, `output`, `sets`, `regret`.
     pub fn parse(args: &Args<'_>, place: Place) -> Self {
-        let kernel = match parse_kernel(args, "kernel") {
-            Some(KernelChoice::Function(kernel)) => Some(kernel),
-            Some(KernelChoice::Empirical(_)) => {
-                args.reject(
-                    "kernel",
-                    "an empirical covariance needs a table of samples",
-                    "a kernel between points, such as `squared-exponential`",
-                );
-                None
-            }
-            None => None,
-        };
+        let kernel = parse_point_kernel(
+            args,
+            "an empirical covariance needs a table of samples",
+            "a kernel between points, such as `squared-exponential`",
+        );
         Self {
             domain: DomainPlan::parse(args, place),
             kernel,
-            noise: parse_noise(args, "noise"),
+            noise: parse_noise(args),
             bound: MeanRange::parse(args, "the trial's largest |f|, as in [Zhou2021]"),
             output: Output::parse(args),
             sets: SetsPlan::parse(args),
@@ -84,16 +87,18 @@ impl FunctionPlan {
         self.sets.size()
     }
 
-    /// Returns what the report must state about decision sets.
-    pub fn set_facts(&self) -> Option<(String, serde_json::Value)> {
-        let words = match self.sets {
-            SetsPlan::Whole => return None,
-            SetsPlan::Random { points } => format!("{points} points, drawn each round"),
+    /// Returns what the report must state of every function environment, beside the number of its points.
+    pub fn facts(&self, dimension: usize) -> Vec<(String, serde_json::Value)> {
+        let sets = match self.sets {
+            SetsPlan::Whole => None,
+            SetsPlan::Random { points } => Some(format!("{points} points, drawn each round")),
             SetsPlan::Gap { points, good, bad } => {
-                format!("{points} points, drawn each round: one with a mean of at least {good}, the others at most {bad}")
+                Some(format!("{points} points, drawn each round: one with a mean of at least {good}, the others at most {bad}"))
             }
         };
-        Some(("decision sets (regret is to the best of each)".to_owned(), words.into()))
+        let mut facts = vec![("dimension".to_owned(), dimension.into()), self.regret.fact()];
+        facts.extend(sets.map(|words| ("decision sets (regret is to the best of each)".to_owned(), words.into())));
+        facts
     }
 
     /// Makes the instance of a function over a product domain from the values of its rows.
@@ -106,26 +111,35 @@ impl FunctionPlan {
                 .hint("use `domain = \"random\"`")
                 .refuse();
         }
-        let Some(noise) = self.noise.clone() else {
-            return Diagnostic::new("the environment has no noise").refuse();
-        };
-        let per_axis = product.rows(0).len();
+        let (per_axis, noise) = (product.rows(0).len(), Arc::clone(&self.noise));
         Instance::over_axes(rows, per_axis, noise, self.bound, rounds, self.regret)
-    }
-
-    /// Returns the unit of regret.
-    pub fn regret_unit(&self) -> RegretUnit {
-        self.regret
     }
 
     /// Makes the instance of a trial from the function's values.
     pub fn instance(&self, mut values: Vec<f64>, rounds: u64) -> Result<Instance, Error> {
         self.output.rescale(&mut values)?;
-        let Some(noise) = self.noise.clone() else {
-            return Diagnostic::new("the environment has no noise").refuse();
-        };
+        let noise = Arc::clone(&self.noise);
         within_range(&values, noise.as_ref(), "add `output = \"unit\"` to the environment, or choose another `noise`")?;
         Instance::new(Arc::new(values), noise, self.bound, rounds, self.regret)?.with_sets(self.sets)
+    }
+
+    /// Makes the environment over `domain`, which this plan built, from the law of its functions.
+    ///
+    /// * `own_facts` — facts of this environment, beyond those of every function environment
+    pub fn environment(
+        &self,
+        domain: FunctionDomain,
+        context: &BuildContext<'_>,
+        own_facts: Vec<(String, serde_json::Value)>,
+        draw: impl Fn(&FunctionDomain, &mut Stream) -> Vec<f64> + Send + Sync + 'static,
+    ) -> Environment {
+        let mut facts = self.facts(domain.points.dimension());
+        facts.push(("points".to_owned(), domain.points.n_points().into()));
+        facts.extend(own_facts);
+        let (plan, streams, rounds) = (self.clone(), context.streams.clone(), context.rounds);
+        let (gram, points, kernel) = (domain.gram.clone(), Some(domain.points.clone()), Some(domain.kernel.clone()));
+        let draw = move |trial| plan.instance(draw(&domain, &mut streams.of(trial, Purpose::Function)), rounds);
+        Environment { points, kernel, set_size: self.set_size(), ..Environment::new(gram, facts, draw) }
     }
 }
 
@@ -170,35 +184,7 @@ impl Output {
 /// Holds the points and the covariance of a function environment.
 #[derive(Clone)]
 pub struct FunctionDomain {
-    /// The points.
     pub points: Points,
-    /// The kernel of the covariance.
     pub kernel: Arc<dyn Kernel>,
-    /// The covariance of the points.
     pub gram: Arc<dyn GramSource>,
-}
-
-impl FunctionPlan {
-    /// Makes the environment over `domain`, which this plan built, from the law of its functions.
-    ///
-    /// * `own_facts` — facts of this environment, beyond those of every function environment
-    pub fn environment(
-        &self,
-        domain: FunctionDomain,
-        context: &BuildContext<'_>,
-        own_facts: Vec<(String, serde_json::Value)>,
-        draw: impl Fn(&FunctionDomain, &mut Stream) -> Vec<f64> + Send + Sync + 'static,
-    ) -> Environment {
-        let mut facts = vec![
-            ("points".to_owned(), domain.points.n_points().into()),
-            ("dimension".to_owned(), domain.points.dimension().into()),
-        ];
-        facts.extend(own_facts);
-        facts.extend(self.set_facts());
-        facts.push(self.regret.fact());
-        let (plan, streams, rounds) = (self.clone(), context.streams.clone(), context.rounds);
-        let (gram, points, kernel) = (domain.gram.clone(), Some(domain.points.clone()), Some(domain.kernel.clone()));
-        let draw = move |trial| plan.instance(draw(&domain, &mut streams.of(trial, Purpose::Function)), rounds);
-        Environment { points, kernel, set_size: self.set_size(), ..Environment::new(gram, facts, draw) }
-    }
 }

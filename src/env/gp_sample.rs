@@ -24,7 +24,6 @@ struct GpSample {
 }
 
 impl GpSample {
-    /// As [`EnvironmentPlan::build`].
     fn build(&self, context: &BuildContext<'_>) -> Result<Environment, Error> {
         let domain = self.function.build(context)?;
         Ok(match self.kronecker(&domain)? {

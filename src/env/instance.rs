@@ -42,7 +42,6 @@ pub struct Instance {
     stated: Option<MeanRange>,
     /// Proved sub-Gaussian scale of the noise.
     noise_scale: Option<f64>,
-    largest: f64,
     least: f64,
     /// How values of the data become rewards, where the spec states `bound` and `privacy.clip` in units of the data.
     units: Option<ValueUnits>,
@@ -124,9 +123,8 @@ impl Instance {
                 .refuse();
         }
         let best_mean = values[best];
-        let largest = values.iter().fold(0.0f64, |most, value| most.max(value.abs()));
         let noise_scale = noise.sub_gaussian_scale();
-        let facts = bound.unwrap_or(largest.into()).facts(noise.as_ref(), rounds);
+        let facts = bound.unwrap_or(least.abs().max(best_mean.abs()).into()).facts(noise.as_ref(), rounds);
         let raw = Self {
             values,
             noise,
@@ -135,7 +133,6 @@ impl Instance {
             facts,
             stated: bound,
             noise_scale,
-            largest,
             least,
             units: None,
             sets: None,
@@ -278,7 +275,7 @@ impl Instance {
 
     /// Returns the largest |f|.
     pub fn largest(&self) -> f64 {
-        self.largest
+        self.least.abs().max(self.best_mean.abs())
     }
 
     /// Returns the least and the largest mean reward.

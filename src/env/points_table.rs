@@ -3,16 +3,16 @@
 use super::Replicates;
 use super::csv_table::{CsvOptions, CsvTable, Spread, digits, dropped, drops_missing, read_table};
 use super::curated::CuratedLedger;
-use super::data_derived::{DataDerived, DeclaredPublic, DerivedNumbers};
+use super::data_derived::{DataDerived, DeclaredPublic};
+use super::function::parse_point_kernel;
 use super::instance::within_range;
 use super::noise::Noise;
-use super::synthetic::points_with_values;
+use super::synthetic::{points_with_values, synthetic_fact};
 use super::{BuildContext, Environment, EnvironmentPlan, Instance, MeanRange, RegretUnit, ValueUnits};
 use crate::env::noise::parse_noise;
 use privateer_config::error::{Diagnostic, Error};
 use privateer_config::params::Args;
 use privateer_gp::kernel::Kernel;
-use privateer_gp::kernel::{KernelChoice, parse_kernel};
 use privateer_gp::{KernelGram, Points, tabulated};
 use privateer_numerics::rng::Purpose;
 use std::path::Path;
@@ -20,18 +20,8 @@ use std::sync::Arc;
 
 /// Reads the environment's keys.
 pub fn parse(args: &Args<'_>) -> EnvironmentPlan {
-    let kernel = match parse_kernel(args, "kernel") {
-        Some(KernelChoice::Function(kernel)) => Some(kernel),
-        Some(KernelChoice::Empirical(_)) => {
-            args.reject(
-                "kernel",
-                "points with coordinates need a kernel between points",
-                "`squared-exponential`, `matern` or `linear`",
-            );
-            None
-        }
-        None => None,
-    };
+    let refusal = "points with coordinates need a kernel between points";
+    let kernel = parse_point_kernel(args, refusal, "`squared-exponential`, `matern` or `linear`");
     let inputs = args.texts("inputs", "columns that are coordinates").unwrap_or_default();
     if inputs.is_empty() {
         args.missing("inputs", "an array of column names");
@@ -96,7 +86,7 @@ pub fn parse(args: &Args<'_>) -> EnvironmentPlan {
             !args.has("released"),
         ),
         kernel,
-        noise: parse_noise(args, "noise"),
+        noise: parse_noise(args),
         bound,
         in_data_units,
         drops_missing: drops_missing(args),
@@ -127,20 +117,17 @@ struct PointsTable {
     scales: Option<Vec<f64>>,
     standardise: bool,
     kernel: Option<Arc<dyn Kernel>>,
-    noise: Option<Arc<dyn Noise>>,
+    noise: Arc<dyn Noise>,
     bound: Option<MeanRange>,
     /// Whether `bound` and the clip are stated in units of the column of values.
     in_data_units: bool,
-    /// Whether rows with a missing number are left out.
     drops_missing: bool,
-    /// Whether rows with equal inputs are one point.
     merges: bool,
     regret: RegretUnit,
     public: DeclaredPublic,
 }
 
 impl PointsTable {
-    /// As [`EnvironmentPlan::build`].
     fn build(&self, context: &BuildContext<'_>) -> Result<Environment, Error> {
         let (mut table, noise_variance) = match self.synthetic {
             Some(rows) => {
@@ -157,10 +144,8 @@ impl PointsTable {
         let (rows, width) = (table.rows, table.columns);
         let column = |j: usize| (0..rows).map(|i| table.values[i * width + j]).collect::<Vec<f64>>();
         let mut inputs: Vec<Vec<f64>> = (0..self.inputs.len()).map(column).collect();
-        let (values, units) = match &self.value {
-            Some(name) => self.values(name, column(width - 1), &replicates).map(|(values, units)| (Some(values), Some(units)))?,
-            None => (None, None),
-        };
+        let made = |name: &String| self.values(name, column(width - 1), &replicates);
+        let (values, units) = self.value.as_ref().map(made).transpose()?.unzip();
         let in_file = self.value.is_some().then(|| Spread::of(column(width - 1).into_iter())).flatten();
         let (centre, scale) = units.map_or((0.0, 1.0), |units| (units.centre, units.scale));
         let units = units.filter(|_| self.in_data_units);
@@ -183,8 +168,9 @@ impl PointsTable {
         let first_rows = replicates.first_rows().iter();
         let coordinates = first_rows.flat_map(|&row| inputs.iter().map(move |column| column[row])).collect();
         let points = Points::new(inputs.len(), coordinates);
-        let (Some(kernel), Some(noise)) = (self.kernel.clone(), self.noise.clone()) else {
-            return Diagnostic::new("the environment has no kernel or no noise").refuse();
+        let noise = Arc::clone(&self.noise);
+        let Some(kernel) = self.kernel.clone() else {
+            return Diagnostic::new("the environment has no kernel").refuse();
         };
         let Some(gram) = KernelGram::of_noisy_rows(&kernel, points.clone(), noise_variance) else {
             return Diagnostic::new("the covariance given noisy inputs is known for `squared-exponential` kernels alone")
@@ -244,9 +230,7 @@ impl PointsTable {
             facts.push(("standard deviation of rewards within a point, beside the noise".into(), scatter.into()));
         }
         facts.push(("fingerprint of the table".into(), fingerprint.clone().into()));
-        if self.synthetic.is_some() {
-            facts.push(("synthetic".into(), "generated, not the published data".into()));
-        }
+        facts.extend(self.synthetic.map(|_| synthetic_fact()));
         let simulates = instance.is_some();
         let draw = move |_| {
             instance.clone().ok_or_else(|| {
@@ -255,6 +239,7 @@ impl PointsTable {
                     .error()
             })
         };
+        let derived = |used: &[(DataDerived, bool)]| self.public.split(self.synthetic.is_none(), used.iter().copied());
         Ok(Environment {
             // Noisy released inputs are not coordinates of the function: a model must know their noise to use them.
             kernel: (noise_variance == 0.0).then_some(kernel),
@@ -265,21 +250,17 @@ impl PointsTable {
             fingerprint: Some(fingerprint),
             file_rows: Some((0..n_points).map(|point| replicates.file_row(point)).collect()),
             merged_rows,
-            derived_from_rewards: self.derived(&[
+            derived_from_rewards: derived(&[
                 (DataDerived::Standardisation, self.standardise && self.value.is_some()),
                 (DataDerived::Hyperparameters, self.fitted),
                 (DataDerived::Range, bound.is_none() && self.value.is_some()),
             ]),
-            derived_from_inputs: self
-                .derived(&[(DataDerived::Standardisation, self.standardise), (DataDerived::Hyperparameters, self.fitted)]),
+            derived_from_inputs: derived(&[
+                (DataDerived::Standardisation, self.standardise),
+                (DataDerived::Hyperparameters, self.fitted),
+            ]),
             ..Environment::new(tabulated(gram), facts, draw)
         })
-    }
-
-    /// Returns which of these numbers the problem takes from the file; none if rows are synthetic.
-    fn derived(&self, used: &[(DataDerived, bool)]) -> DerivedNumbers {
-        let real = self.synthetic.is_none();
-        self.public.split(used.iter().filter_map(|&(kind, is_used)| (is_used && real).then_some(kind)))
     }
 
     /// Reads the file's columns and the variance of the noise on its inputs.

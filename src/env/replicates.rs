@@ -38,12 +38,10 @@ impl Replicates {
         Self { starts: (0..=table.rows).collect(), rows: (0..table.rows).map(|row| table.row_in_file(row)).collect() }
     }
 
-    /// Returns the number of points.
     pub(crate) fn n_points(&self) -> usize {
         self.starts.len() - 1
     }
 
-    /// Returns the number of rows.
     pub(crate) fn n_rows(&self) -> usize {
         self.rows.len()
     }

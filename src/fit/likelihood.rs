@@ -3,6 +3,7 @@
 //! They are length-scales, prior variance and noise variance.
 
 use super::simplex::minimise;
+use crate::env::csv_table::Spread;
 use privateer_config::error::{Diagnostic, Error};
 use privateer_gp::Points;
 use privateer_gp::kernel::{Kernel, Lengthscales, matern::Matern, squared_exponential::SquaredExponential};
@@ -79,7 +80,8 @@ pub fn fit(
     if variance <= 0.0 {
         return refuse("the values are constant, and any length-scale fits them", "choose another value column");
     }
-    let sizes: Vec<f64> = (0..d).map(|j| deviation(points, j)).collect();
+    let column = |j: usize| (0..n).map(move |i| points.point(i)[j]);
+    let sizes: Vec<f64> = (0..d).filter_map(|j| Spread::of(column(j))).map(|spread| spread.deviation).collect();
     if let Some(at) = sizes.iter().position(|&size| !(size.is_finite() && 0.0 < size)) {
         let fault = if sizes[at] == 0.0 { "is constant, and has no length-scale" } else { "has a variance that overflows f64" };
         return refuse(&format!("input column {} of {d} {fault}", at + 1), "leave it out of the inputs");
@@ -101,17 +103,13 @@ pub fn fit(
         computed();
         -likelihood.unwrap_or(f64::NEG_INFINITY)
     };
-    let mut found: Option<super::Minimum> = None;
-    let mut evaluations = 0;
-    for start in STARTS {
+    let minima = STARTS.map(|start| {
         let mut x = vec![libm::log(start); n_scales];
         x.extend([0.0, libm::log(0.1)]);
-        let minimum = minimise(cost, &x, 0.7, 1e-7, EVALUATIONS * x.len());
-        evaluations += minimum.evaluations;
-        if found.as_ref().is_none_or(|found| minimum.value < found.value) {
-            found = Some(minimum);
-        }
-    }
+        minimise(cost, &x, 0.7, 1e-7, EVALUATIONS * x.len())
+    });
+    let evaluations = minima.iter().map(|minimum| minimum.evaluations).sum();
+    let found = minima.into_iter().min_by(|a, b| a.value.total_cmp(&b.value));
     match found.filter(|minimum| minimum.value.is_finite()) {
         Some(minimum) => {
             let (lengthscales, variance, noise_variance) = read(&minimum.at);
@@ -119,13 +117,6 @@ pub fn fit(
         }
         None => refuse("no likelihood of these values is finite", "check the table for values of very different sizes"),
     }
-}
-
-fn deviation(points: &Points, j: usize) -> f64 {
-    let n = points.n_points();
-    let column = || (0..n).map(|i| points.point(i)[j]);
-    let mean = column().sum::<f64>() / n as f64;
-    libm::sqrt(column().map(|x| (x - mean) * (x - mean)).sum::<f64>() / n as f64)
 }
 
 fn kernel(form: LikelihoodForm, lengthscales: &[f64], variance: f64) -> Box<dyn Kernel> {

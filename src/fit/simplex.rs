@@ -2,6 +2,8 @@
 //!
 //! Source: [Nelder & Mead 1965, Computer Journal 7], with the standard coefficients.
 
+use std::cell::Cell;
+
 /// Holds the end of a search.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Minimum {
@@ -19,9 +21,9 @@ pub struct Minimum {
 /// root of that, or when `most` values are computed. Values that are not finite count as infinitely large.
 pub fn minimise(f: impl Fn(&[f64]) -> f64, start: &[f64], step: f64, tolerance: f64, most: usize) -> Minimum {
     let n = start.len();
-    let mut evaluations = 0;
-    let mut value = |x: &[f64]| {
-        evaluations += 1;
+    let evaluations = Cell::new(0);
+    let value = |x: &[f64]| {
+        evaluations.set(evaluations.get() + 1);
         let found = f(x);
         if found.is_nan() { f64::INFINITY } else { found }
     };
@@ -35,8 +37,7 @@ pub fn minimise(f: impl Fn(&[f64]) -> f64, start: &[f64], step: f64, tolerance: 
             (x, found)
         })
         .collect();
-    let mut computed = n + 1;
-    while computed < most {
+    while evaluations.get() < most {
         simplex.sort_by(|a, b| a.1.total_cmp(&b.1));
         let (best, worst) = (simplex[0].1, simplex[n].1);
         // Equal values alone do not end the search, because corners on both sides of a minimum can have them.
@@ -49,18 +50,15 @@ pub fn minimise(f: impl Fn(&[f64]) -> f64, start: &[f64], step: f64, tolerance: 
         let along = |t: f64| -> Vec<f64> { (0..n).map(|j| centre[j] + t * (simplex[n].0[j] - centre[j])).collect() };
         let reflected = along(-1.0);
         let at_reflected = value(&reflected);
-        computed += 1;
         let next = if at_reflected < best {
             let expanded = along(-2.0);
             let at_expanded = value(&expanded);
-            computed += 1;
             Some(if at_expanded < at_reflected { (expanded, at_expanded) } else { (reflected, at_reflected) })
         } else if at_reflected < simplex[n - 1].1 {
             Some((reflected, at_reflected))
         } else {
             let contracted = along(if at_reflected < worst { -0.5 } else { 0.5 });
             let at_contracted = value(&contracted);
-            computed += 1;
             (at_contracted < worst.min(at_reflected)).then_some((contracted, at_contracted))
         };
         match next {
@@ -71,14 +69,13 @@ pub fn minimise(f: impl Fn(&[f64]) -> f64, start: &[f64], step: f64, tolerance: 
                 for (x, found) in &mut simplex[1..] {
                     x.iter_mut().zip(&towards).for_each(|(x, b)| *x = 0.5 * (*x + b));
                     *found = value(x);
-                    computed += 1;
                 }
             }
         }
     }
     simplex.sort_by(|a, b| a.1.total_cmp(&b.1));
     let (at, found) = simplex.swap_remove(0);
-    Minimum { at, value: found, evaluations }
+    Minimum { at, value: found, evaluations: evaluations.get() }
 }
 
 #[cfg(test)]

@@ -196,11 +196,7 @@ pub fn read_listed(out: &Path, name: &str, action: &str) -> Result<Option<Vec<u8
         FileState::Intact => return disk::read(&path, action).map(Some),
         state => state.problem(),
     };
-    Err(Error::Corrupt {
-        path,
-        problem: problem.to_owned(),
-        hint: "run the same command again: it is then written again".to_owned(),
-    })
+    Err(disk::corrupt(&path, problem, "run the same command again: it is then written again"))
 }
 
 impl FileState {

@@ -94,26 +94,24 @@ pub(super) fn read_all(file: File, path: &Path, action: &str) -> Result<Vec<u8>,
         file.take(MOST_BYTES + 1).read_to_end(&mut bytes)?;
         Ok((bytes.len() as u64 <= MOST_BYTES).then_some(bytes))
     };
-    read().map_err(|source| refused(path, action, source))?.ok_or_else(|| Error::Corrupt {
-        path: path.to_owned(),
-        problem: "is larger than 4 GiB".to_owned(),
-        hint: "check that it is the file you mean: no file of this program is that large".to_owned(),
-    })
+    let hint = "check that it is the file you mean: no file of this program is that large";
+    read().map_err(|source| refused(path, action, source))?.ok_or_else(|| corrupt(path, "is larger than 4 GiB", hint))
+}
+
+/// Returns the error for a file that is not what it should be.
+pub(super) fn corrupt(path: &Path, problem: impl Into<String>, hint: &str) -> Error {
+    Error::Corrupt { path: path.to_owned(), problem: problem.into(), hint: hint.to_owned() }
 }
 
 /// Returns the error for a refused open or read: bad content is told from a failure of the system, which may pass.
 pub(super) fn refused(path: &Path, action: &str, source: io::Error) -> Error {
     if is_not_regular(&source) {
-        return Error::Corrupt {
-            path: path.to_owned(),
-            problem: "is not a regular file".to_owned(),
-            hint: "name a regular file, or move the folder, pipe or device of that name away".to_owned(),
-        };
+        let hint = "name a regular file, or move the folder, pipe or device of that name away";
+        return corrupt(path, "is not a regular file", hint);
     }
     Error::io(action, path, source)
 }
 
-/// Writes all bytes.
 pub(super) fn write(file: &mut File, path: &Path, bytes: &[u8]) -> io::Result<()> {
     #[cfg(feature = "fault-injection")]
     match super::fault::announce(Operation::Write, path) {
@@ -131,7 +129,6 @@ pub(super) fn write(file: &mut File, path: &Path, bytes: &[u8]) -> io::Result<()
     file.write_all(bytes)
 }
 
-/// Flushes a file to the disk.
 pub(super) fn sync(file: &File, path: &Path) -> io::Result<()> {
     announce(Operation::Sync, path)?;
     file.sync_all()
@@ -151,7 +148,6 @@ pub(super) fn sync_file_system_of(path: &Path) -> bool {
     }
 }
 
-/// Returns the folder of a file.
 pub(super) fn folder_of(path: &Path) -> &Path {
     path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
@@ -166,7 +162,6 @@ pub(super) fn sync_folder_of(path: &Path) {
     }
 }
 
-/// Renames a file over another one.
 pub(super) fn rename(from: &Path, to: &Path) -> io::Result<()> {
     announce(Operation::Rename, to)?;
     fs::rename(from, to)
@@ -220,7 +215,6 @@ pub(super) fn list(folder: &Path) -> Result<Vec<PathBuf>, Error> {
     })
 }
 
-/// Creates a folder and those above it.
 pub(super) fn create_folder(folder: &Path) -> io::Result<()> {
     announce(Operation::MakeFolder, folder)?;
     fs::create_dir_all(folder)

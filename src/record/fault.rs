@@ -10,16 +10,11 @@ use std::path::Path;
 use std::sync::LazyLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// The failure that is asked for and the number of the operation that it hits.
-struct PlannedFault {
-    kind: String,
-    at: u64,
-}
-
-static PLANNED: LazyLock<Option<PlannedFault>> = LazyLock::new(|| {
+/// The kind of failure that is asked for and the number of the operation that it hits.
+static PLANNED: LazyLock<Option<(String, u64)>> = LazyLock::new(|| {
     let text = std::env::var("PRIVATEER_FAULT").ok()?;
     let (kind, at) = text.split_once('@')?;
-    Some(PlannedFault { kind: kind.to_owned(), at: at.parse().ok()? })
+    Some((kind.to_owned(), at.parse().ok()?))
 });
 
 static COUNT: AtomicU64 = AtomicU64::new(0);
@@ -42,18 +37,19 @@ pub(super) fn announce(operation: Operation, path: &Path) -> FaultVerdict {
         let file = std::fs::File::options().create(true).append(true).open(log);
         drop(file.and_then(|mut file| file.write_all(line.as_bytes())));
     }
-    let Some(fault) = PLANNED.as_ref().filter(|fault| fault.at == number) else {
+    let Some((kind, _)) = PLANNED.as_ref().filter(|(_, at)| *at == number) else {
         return FaultVerdict::Proceed;
     };
-    match fault.kind.as_str() {
-        "torn" if operation == Operation::Write => FaultVerdict::Tear,
+    let code = match kind.as_str() {
+        "torn" if operation == Operation::Write => return FaultVerdict::Tear,
         "kill" | "torn" => kill(),
-        "EIO" => FaultVerdict::Refuse(Error::from_raw_os_error(5)),
-        "EACCES" => FaultVerdict::Refuse(Error::from_raw_os_error(13)),
-        "EROFS" => FaultVerdict::Refuse(Error::from_raw_os_error(30)),
-        "EMFILE" => FaultVerdict::Refuse(Error::from_raw_os_error(24)),
-        _ => FaultVerdict::Refuse(Error::from_raw_os_error(28)),
-    }
+        "EIO" => 5,
+        "EACCES" => 13,
+        "EROFS" => 30,
+        "EMFILE" => 24,
+        _ => 28,
+    };
+    FaultVerdict::Refuse(Error::from_raw_os_error(code))
 }
 
 /// Ends the process at once, as nothing can hold up.

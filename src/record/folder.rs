@@ -18,7 +18,6 @@ const INNER_FOLDERS: [&str; 3] = ["cells", "parameters", "plots"];
 /// Holds an output folder in use. While it lives, no other run writes there (where the file system has locks).
 #[derive(Debug)]
 pub struct Folder {
-    path: PathBuf,
     _lock: Option<File>,
 }
 
@@ -59,7 +58,7 @@ impl Folder {
             Err(source) => return Err(uncreated(out, "open the folder", source)),
         };
         disk::create_folder(&cells).map_err(|source| uncreated(out, "create the folder", source))?;
-        let folder = Self { path: out.to_owned(), _lock: lock(out)? };
+        let folder = Self { _lock: lock(out)? };
         let removed = remove_unfinished(out)?;
         let PartsFound { done, altered, unlisted } = PartsFound::of(out, manifest)?;
         let again = |(path, problem): (PathBuf, String)| format!("`{}` {problem}; it will be computed again", path.display());
@@ -111,12 +110,9 @@ impl Folder {
                 1 => String::new(),
                 n => format!(", and {} more", n - 1),
             };
-            return Err(Error::Corrupt {
-                path: path.clone(),
-                problem: format!("{problem}{others}"),
-                hint: "run the command that made the folder again: altered parts are computed again; `privateer verify DIR` names them all"
-                    .to_owned(),
-            });
+            let hint = "run the command that made the folder again: altered parts are computed again; `privateer verify DIR` names \
+                        them all";
+            return Err(disk::corrupt(path, format!("{problem}{others}"), hint));
         }
         Ok((manifest, done))
     }
@@ -139,16 +135,13 @@ impl Folder {
         }
         if is_missing(&Manifest::path(out))? {
             return Err(match shares_in(out).len() {
-                0 => not_results(out, "give a folder that `privateer run` wrote"),
+                0 => {
+                    refused(out, "is not a results folder: it has no `manifest.json`", "give a folder that `privateer run` wrote")
+                }
                 n => refused(out, &format!("holds {n} shards"), "join them first: `privateer merge DIR --out ALL`"),
             });
         }
         Manifest::load(out)
-    }
-
-    /// Returns the folder's path.
-    pub fn path(&self) -> &Path {
-        &self.path
     }
 }
 
@@ -178,25 +171,21 @@ fn inspect(out: &Path, manifest: &Manifest) -> Result<Option<Manifest>, Error> {
     }
     let older = Manifest::load(out)?;
     if older.spec_hash != manifest.spec_hash {
-        return Err(Error::Folder {
-            path: out.to_owned(),
-            problem: format!(
-                "holds results of another spec, `{}` (hash {}); this one is `{}` (hash {})",
-                older.spec_name,
-                short(&older.spec_hash),
-                manifest.spec_name,
-                short(&manifest.spec_hash)
-            ),
-            hint: "choose another folder with `--out DIR`, or delete this one".to_owned(),
-        });
+        let problem = format!(
+            "holds results of another spec, `{}` (hash {}); this one is `{}` (hash {})",
+            older.spec_name,
+            short(&older.spec_hash),
+            manifest.spec_name,
+            short(&manifest.spec_hash)
+        );
+        return Err(refused(out, &problem, "choose another folder with `--out DIR`, or delete this one"));
     }
     if older.cells != manifest.cells {
-        return Err(Error::Folder {
-            path: out.to_owned(),
-            problem: "holds results of the same spec over other data, or of a program that reads it differently".to_owned(),
-            hint: "name the data folder that it was started with (`--data DIR`), choose another folder with `--out DIR`, or delete this one"
-                .to_owned(),
-        });
+        return Err(refused(
+            out,
+            "holds results of the same spec over other data, or of a program that reads it differently",
+            "name the data folder that it was started with (`--data DIR`), choose another folder with `--out DIR`, or delete this one",
+        ));
     }
     Ok(Some(older))
 }
@@ -302,10 +291,6 @@ fn lock(out: &Path) -> Result<Option<File>, Error> {
         }),
         Err(TryLockError::Error(_)) => Ok(None),
     }
-}
-
-fn not_results(out: &Path, hint: &str) -> Error {
-    refused(out, "is not a results folder: it has no `manifest.json`", hint)
 }
 
 fn refused(out: &Path, problem: &str, hint: &str) -> Error {

@@ -2,7 +2,7 @@
 
 use super::stored_cells::LinesFormatter;
 use super::whole_file::write_whole;
-use super::{CellInfo, FOLDER_VERSION, PartHeader, PartId, Trace, disk, read_part, sealed_text, stored_cells};
+use super::{CellInfo, FOLDER_VERSION, PartHeader, PartId, Trace, disk, is_sealed, read_part, seal_text, stored_cells};
 use privateer_config::error::Error;
 use serde::{Deserialize, Serialize};
 use serde_json::Serializer;
@@ -10,6 +10,8 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 pub(super) const FILE_NAME: &str = "manifest.json";
+/// What to do about a fault of this program.
+pub(super) const PROGRAM_FAULT: &str = "this is a fault of the program; please report it with the spec";
 const HINT: &str = "restore the file, or delete the folder and run the sweep again";
 
 /// Everything about a run that is not in its parts and follows from spec, data and program alone.
@@ -61,16 +63,12 @@ impl Manifest {
     /// [`Error::Io`] where the disk refuses.
     pub fn save(&self, out: &Path) -> Result<(), Error> {
         let path = Self::path(out);
-        let fault = |problem: String| Error::Corrupt {
-            path: path.clone(),
-            problem: format!("cannot be written as JSON ({problem})"),
-            hint: "this is a fault of the program; please report it with the spec".to_owned(),
-        };
+        let fault = |problem: String| disk::corrupt(&path, format!("cannot be written as JSON ({problem})"), PROGRAM_FAULT);
         let mut text = Vec::new();
         self.serialize(&mut Serializer::with_formatter(&mut text, LinesFormatter::new()))
             .map_err(|error| fault(error.to_string()))?;
         let text = String::from_utf8(text).map_err(|error| fault(error.to_string()))?;
-        write_whole(&path, sealed_text::sealed(&text).as_bytes(), "write the manifest")
+        write_whole(&path, seal_text(&text, None).as_bytes(), "write the manifest")
     }
 
     /// Reads `manifest.json`.
@@ -81,7 +79,7 @@ impl Manifest {
     pub fn load(out: &Path) -> Result<Self, Error> {
         let path = Self::path(out);
         let bytes = disk::read(&path, "read the manifest")?;
-        let corrupt = |problem: String| Error::Corrupt { path: path.clone(), problem, hint: HINT.to_owned() };
+        let corrupt = |problem: String| disk::corrupt(&path, problem, HINT);
         let text = String::from_utf8(bytes).map_err(|_| corrupt("is not a text file".to_owned()))?;
         // The version first: another layout may lack or rename any other field.
         let Layout { schema_version: version } =
@@ -95,15 +93,12 @@ impl Manifest {
                 } else {
                     "read it with the program that wrote it (`program_version` in the file), or run the spec again into a new folder"
                 };
-                return Err(Error::Corrupt {
-                    path,
-                    problem: format!("has schema version {version}; this program reads version {FOLDER_VERSION}"),
-                    hint: hint.to_owned(),
-                });
+                let problem = format!("has schema version {version}; this program reads version {FOLDER_VERSION}");
+                return Err(disk::corrupt(&path, problem, hint));
             }
             Some(_) => {}
         }
-        if !sealed_text::is_intact(&text) {
+        if !is_sealed(&text, None) {
             return Err(corrupt("is not the file that was written: its SHA-256 is not the one at its end".to_owned()));
         }
         let manifest: Self = serde_json::from_str(&text).map_err(|source| corrupt(format!("is not a manifest ({source})")))?;
@@ -142,12 +137,12 @@ impl Manifest {
     pub(super) fn check_header(&self, path: &Path, id: PartId, header: &PartHeader) -> Result<(), Error> {
         let problem = if header.spec_hash != self.spec_hash {
             "is of another spec".to_owned()
-        } else if (header.cell, header.block) != (id.cell, id.block) {
-            format!("holds cell {} block {}", header.cell, header.block)
+        } else if header.id != id {
+            format!("holds {}", header.id)
         } else {
             return Ok(());
         };
-        Err(Error::Corrupt { path: path.to_owned(), problem, hint: "delete the file and run the same command again".to_owned() })
+        Err(disk::corrupt(path, problem, "delete the file and run the same command again"))
     }
 
     /// Returns where the manifest lies in an output folder.
@@ -213,7 +208,7 @@ pub(crate) mod tests {
             ("{\"schema_version\": 7}", "schema version 7; this program reads version 4"),
             ("{\"schema_version\": 1}", "schema version 1; this program reads version 4"),
             ("{\"schema_version\": 4}", "is not the file that was written"),
-            (&sealed_text::sealed("{\"schema_version\": 4}"), "is not a manifest"),
+            (&seal_text("{\"schema_version\": 4}", None), "is not a manifest"),
             ("{}", "no `schema_version`"),
             ("{", "is not valid JSON"),
         ] {

@@ -42,7 +42,7 @@ pub fn merge(inputs: &[PathBuf], out: &Path) -> Result<(), Error> {
     if let Some(record) = RunRecord::joined(&records) {
         record.save(out)?;
     }
-    let mut copies = Copies { out: opened.folder.path(), files: Vec::new(), n_bytes: 0 };
+    let mut copies = Copies { out, files: Vec::new(), n_bytes: 0 };
     for (id, folders) in &holders {
         copy(*id, folders, &opened, &mut copies)?;
     }
@@ -124,7 +124,7 @@ impl Copies<'_> {
 
 /// Takes one part and its released parameters, having compared all copies.
 fn copy(id: PartId, folders: &[&PathBuf], opened: &super::OpenedFolder, copies: &mut Copies<'_>) -> Result<(), Error> {
-    let out = opened.folder.path();
+    let out = copies.out;
     let is_in_place = opened.done.contains(&id);
     let all = || folders.iter().map(|folder| folder.as_path()).chain(is_in_place.then_some(out));
     // Released parameters lie beside a part, where the spec asks for them; they are listed before it.
@@ -151,12 +151,8 @@ fn agreed(mut paths: impl Iterator<Item = PathBuf>) -> Result<Option<Vec<u8>>, E
     let bytes = disk::read(&first, "read the part")?;
     for path in paths {
         if disk::read(&path, "read the part")? != bytes {
-            return Err(Error::Corrupt {
-                path,
-                problem: format!("differs from `{}`", first.display()),
-                hint: "one of the two is altered or from another version of the program: delete it and run that shard again"
-                    .to_owned(),
-            });
+            let hint = "one of the two is altered or from another version of the program: delete it and run that shard again";
+            return Err(disk::corrupt(&path, format!("differs from `{}`", first.display()), hint));
         }
     }
     Ok(Some(bytes))

@@ -14,15 +14,12 @@ const KIND: &str = "privateer parameters";
 
 const WRITTEN: &str = "a run with `record = { parameters = true }` writes such files to `OUT/parameters`";
 
-/// How the numbers came about.
 const SIMULATED: &str = "simulated: not a private release";
 
 /// Holds released parameters of the trials of one part.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Parameters {
-    /// What this file is.
     kind: String,
-    /// Version of its layout.
     schema_version: u32,
     /// Which program wrote it.
     pub program_version: String,
@@ -99,7 +96,7 @@ impl Parameters {
             }
             error => error,
         })?;
-        let corrupt = |problem: String| Error::Corrupt { path: path.to_owned(), problem, hint: WRITTEN.to_owned() };
+        let corrupt = |problem: String| disk::corrupt(path, problem, WRITTEN);
         let value: serde_json::Value =
             serde_json::from_slice(&bytes).map_err(|source| corrupt(format!("is no JSON file ({source})")))?;
         if value["kind"] != KIND {

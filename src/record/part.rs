@@ -2,6 +2,7 @@
 
 use super::columns::schema;
 use super::digests::{DigestList, ListedFile, write_listed};
+use super::manifest::PROGRAM_FAULT;
 use super::part_id::{KEY_BLOCK, KEY_CELL, KEY_ROWS, KEY_SCHEMA, KEY_SPEC};
 use super::part_read::rows_hash;
 use super::{CellInfo, Measures, PartId, Quantity, SCHEMA_VERSION, Trace, disk};
@@ -31,11 +32,7 @@ pub fn write_part(out: &Path, spec_hash: &str, id: PartId, cell: &CellInfo, rows
 /// # Errors
 /// [`Error::Corrupt`] where the columns are not equally long or the encoder refuses them.
 pub fn part_bytes(spec_hash: &str, id: PartId, cell: &CellInfo, rows: &Trace) -> Result<Vec<u8>, Error> {
-    let refused = |problem: String| Error::Corrupt {
-        path: id.listed_name().into(),
-        problem,
-        hint: "this is a fault of the program; please report it with the spec".to_owned(),
-    };
+    let refused = |problem: String| disk::corrupt(id.listed_name().as_ref(), problem, PROGRAM_FAULT);
     if rows.measures() != cell.measures || !rows.is_rectangular() {
         return Err(refused(format!("cannot be written: its columns are not all {} rows long", rows.len())));
     }
@@ -153,7 +150,7 @@ pub(crate) mod tests {
         write_part(folder.path(), "abc", id, &cell(2, "gp-ucb", 0.5), &written).expect("written");
         let (header, read) = read_part(&id.path(folder.path()), u64::MAX).expect("read");
         assert_eq!(read, written);
-        assert_eq!((header.cell, header.block, header.spec_hash.as_str()), (2, 1, "abc"));
+        assert_eq!((header.id, header.spec_hash.as_str()), (id, "abc"));
     }
 
     #[test]

@@ -63,10 +63,8 @@ pub struct PartHeader {
     pub schema_version: u32,
     /// Hash of the resolved spec.
     pub spec_hash: String,
-    /// The cell.
-    pub cell: u32,
-    /// The block of trials.
-    pub block: u32,
+    /// The part.
+    pub id: PartId,
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 use super::columns::part_columns;
 use super::hash::hex;
 use super::part_id::{KEY_BLOCK, KEY_CELL, KEY_ROWS, KEY_SCHEMA, KEY_SPEC};
-use super::{Measures, PartHeader, SCHEMA_VERSION, Trace, disk};
+use super::{Measures, PartHeader, PartId, SCHEMA_VERSION, Trace, disk};
 use bytes::Bytes;
 use parquet::column::reader::get_typed_column_reader;
 use parquet::data_type::{DataType, DoubleType, Int32Type, Int64Type};
@@ -47,11 +47,7 @@ pub fn decode_part(bytes: Vec<u8>, most_rows: u64) -> Result<(PartHeader, Trace)
 }
 
 fn corrupt(path: &Path, problem: String) -> Error {
-    Error::Corrupt {
-        path: path.to_owned(),
-        problem,
-        hint: "delete the file and run the same command again: only this part is computed again".to_owned(),
-    }
+    disk::corrupt(path, problem, "delete the file and run the same command again: only this part is computed again")
 }
 
 /// The decoder is third-party code fed with bytes of unknown origin: whatever it does ends as one readable problem.
@@ -82,7 +78,8 @@ fn open(bytes: Vec<u8>) -> Result<OpenPart, String> {
             "has schema version {schema_version}; this program reads up to {SCHEMA_VERSION}: use a newer program"
         ));
     }
-    let header = PartHeader { schema_version, spec_hash: value(KEY_SPEC)?, cell: number(KEY_CELL)?, block: number(KEY_BLOCK)? };
+    let spec_hash = value(KEY_SPEC)?;
+    let header = PartHeader { schema_version, spec_hash, id: PartId { cell: number(KEY_CELL)?, block: number(KEY_BLOCK)? } };
     let columns = metadata.schema_descr().columns();
     let has = |measures: &Measures| {
         part_columns(*measures).iter().enumerate().all(|(at, name)| columns.get(at).is_some_and(|column| column.name() == *name))
@@ -175,7 +172,7 @@ pub(super) fn rows_hash(rows: &Trace) -> String {
 mod tests {
     use super::super::columns::schema;
     use super::super::part::tests::rows as some_rows;
-    use super::super::{PartId, write_part};
+    use super::super::write_part;
     use super::*;
     use crate::engine::test_cell as cell;
     use parquet::basic::Compression;

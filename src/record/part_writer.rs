@@ -22,7 +22,6 @@ pub struct PartWriter {
     group: Mutex<PartGroup>,
 }
 
-/// Holds the parts that wait.
 #[derive(Debug)]
 struct PartGroup {
     files: Vec<ListedFile>,

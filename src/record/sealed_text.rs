@@ -11,11 +11,8 @@ const KEY: &str = "\"sha256\"";
 const N_DIGITS: usize = 64;
 
 /// Adds the digest as the last member of a JSON object, which may be pretty-printed; the text ends with a line feed.
-pub(super) fn sealed(object: &str) -> String {
-    seal_text(object, None)
-}
-
-/// Adds the digest as [`is_sealed`] checks it, with a key that both sides know or without one.
+///
+/// * `key` — a key that both sides know, if the digest is made with one
 pub fn seal_text(object: &str, key: Option<&[u8]>) -> String {
     let object = object.trim_end();
     let members = object.strip_suffix('}').unwrap_or(object);
@@ -25,11 +22,6 @@ pub fn seal_text(object: &str, key: Option<&[u8]>) -> String {
         (format!("{members},{KEY}:\""), "\"}\n")
     };
     format!("{open}{}{close}", digest(&format!("{open}{close}"), key))
-}
-
-/// Whether a text has its own digest at its end.
-pub(super) fn is_intact(text: &str) -> bool {
-    is_sealed(text, None)
 }
 
 /// Whether a text has its own digest at its end, made with this key or without one.
@@ -55,9 +47,10 @@ mod tests {
 
     #[test]
     fn every_flipped_bit_is_seen() {
+        let is_intact = |text: &str| is_sealed(text, None);
         let value = serde_json::json!({"a": [1, 2.5], "b": {"c": "x\n"}});
         for text in [value.to_string(), format!("{value:#}\n")] {
-            let whole = sealed(&text);
+            let whole = seal_text(&text, None);
             assert!(is_intact(&whole), "{whole}");
             let read: serde_json::Value = serde_json::from_str(&whole).expect("JSON");
             assert_eq!((&read["a"], &read["b"]), (&value["a"], &value["b"]));

@@ -32,7 +32,6 @@ struct StoredCell<'a> {
     environment: Cow<'a, str>,
     /// The swept keys, as a list of texts.
     keys: Index,
-    /// Values of the swept keys.
     swept: Vec<Scalar>,
     resolved: BTreeMap<Cow<'a, str>, Index>,
     ledger: Index,
@@ -62,7 +61,7 @@ fn stored<'a>(cell: &'a CellInfo, values: &mut StoredValues<'a>) -> StoredCell<'
         label: Cow::Borrowed(&cell.label),
         policy: Cow::Borrowed(&cell.policy),
         environment: Cow::Borrowed(&cell.environment),
-        keys: values.of_keys(cell.swept.iter().map(|(key, _)| key.as_str()).collect()),
+        keys: values.of_last(cell.swept.iter().map(|(key, _)| key.as_str()).collect(), |values| &mut values.last_keys),
         swept: cell.swept.iter().map(|(_, value)| value.clone()).collect(),
         resolved: cell
             .resolved
@@ -74,7 +73,7 @@ fn stored<'a>(cell: &'a CellInfo, values: &mut StoredValues<'a>) -> StoredCell<'
         facts: values.of_shared(&cell.facts),
         role: Cow::Borrowed(&cell.role),
         measures: cell.measures,
-        warnings: (!cell.warnings.is_empty()).then(|| values.of_warnings(&cell.warnings)),
+        warnings: (!cell.warnings.is_empty()).then(|| values.of_last(&cell.warnings[..], |values| &mut values.last_warnings)),
     }
 }
 
@@ -90,26 +89,16 @@ struct StoredValues<'a> {
     last_warnings: Option<(&'a [CellWarning], Index)>,
 }
 
-impl<'a> StoredValues<'a> {
-    fn of_keys(&mut self, keys: Vec<&'a str>) -> Index {
-        if let Some((known, index)) = &self.last_keys
-            && *known == keys
+impl StoredValues<'_> {
+    /// Returns the place of a value that the last cell may have had, which `last` remembers.
+    fn of_last<T: PartialEq + Serialize>(&mut self, value: T, last: fn(&mut Self) -> &mut Option<(T, Index)>) -> Index {
+        if let Some((known, index)) = last(self)
+            && *known == value
         {
             return *index;
         }
-        let index = self.of(keys.clone().into());
-        self.last_keys = Some((keys, index));
-        index
-    }
-
-    fn of_warnings(&mut self, warnings: &'a [CellWarning]) -> Index {
-        if let Some((known, index)) = self.last_warnings
-            && known == warnings
-        {
-            return index;
-        }
-        let index = self.of(serde_json::json!(warnings));
-        self.last_warnings = Some((warnings, index));
+        let index = self.of(serde_json::json!(value));
+        *last(self) = Some((value, index));
         index
     }
 
@@ -133,9 +122,6 @@ impl<'a> StoredValues<'a> {
 }
 
 /// Reads cells in the form of this module; cells share their values.
-///
-/// # Errors
-/// Those of the deserializer, and a place outside of the list of values.
 pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<CellInfo>, D::Error> {
     let StoredCells { values, list } = StoredCells::deserialize(deserializer)?;
     let at = |index: Index| values.get(index).ok_or_else(|| D::Error::custom(format!("there is no value {index}")));

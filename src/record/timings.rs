@@ -78,9 +78,6 @@ pub(super) fn append_missing(out: &Path, lines: &str) -> Result<(), Error> {
 }
 
 /// Adds lines, below the header.
-///
-/// # Errors
-/// [`Error::Io`] where the file cannot be written.
 pub(super) fn append(out: &Path, lines: &str) -> Result<(), Error> {
     let path = out.join(FILE_NAME);
     let append = || {

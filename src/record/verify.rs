@@ -85,8 +85,8 @@ fn part_problem(out: &Path, manifest: &Manifest, id: PartId) -> Result<Option<St
         Err(Error::Corrupt { problem, .. }) => return Ok(Some(problem)),
         Err(error) => return Err(error),
     };
-    if header.spec_hash != manifest.spec_hash || (header.cell, header.block) != (id.cell, id.block) {
-        return Ok(Some(format!("is cell {} block {} of spec {}", header.cell, header.block, header.spec_hash)));
+    if header.spec_hash != manifest.spec_hash || header.id != id {
+        return Ok(Some(format!("is {} of spec {}", header.id, header.spec_hash)));
     }
     let first = id.block * manifest.block;
     let trials = first..manifest.trials.min(first.saturating_add(manifest.block));

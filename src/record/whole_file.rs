@@ -196,9 +196,6 @@ pub fn remove_file(path: &Path, action: &str) -> Result<(), Error> {
 }
 
 /// Removes what killed commands left unfinished in a folder; returns how many files.
-///
-/// # Errors
-/// [`Error::Io`] if the folder cannot be read or a leftover not removed.
 pub(super) fn remove_leftovers(folder: &Path) -> Result<usize, Error> {
     remove_those(folder, |_| true)
 }

@@ -27,15 +27,6 @@ const MOST_RETRIES: usize = 5;
 const ACCESS_HINT: &str = "check the bucket's name and, in the environment, `AWS_REGION`, `AWS_ENDPOINT_URL`, `AWS_ALLOW_HTTP` and \
                            the credentials";
 
-/// States what became of an object that was to be new.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Put {
-    /// It was not there and is now.
-    New,
-    /// It was there, with the same bytes.
-    Equal,
-}
-
 /// Holds the place of results in an object store.
 #[derive(Debug)]
 pub struct Bucket {
@@ -92,31 +83,30 @@ impl Bucket {
         Path::from_iter(self.prefix.parts().chain(Path::from(name).parts()))
     }
 
-    /// Puts objects that must not replace others, and says of each whether it was new.
+    /// Puts objects that must not replace others; one that is there with the same bytes is success.
     ///
     /// A put whose answer is lost is tried again: what was stored nevertheless is found to be equal.
     ///
     /// # Errors
     /// [`Error::Corrupt`] where an object with other bytes is there; [`Error::Folder`] where the store refuses;
     /// [`Error::Io`] where it does not answer. Others of the objects may be in place then.
-    pub fn put_new(&self, files: &[(String, Vec<u8>)]) -> Result<Vec<Put>, Error> {
-        let mut puts = Vec::with_capacity(files.len());
+    pub fn put_new(&self, files: &[(String, Vec<u8>)]) -> Result<(), Error> {
         for files in files.chunks(AT_ONCE) {
-            puts.extend(self.runtime.block_on(try_join_all(files.iter().map(|(name, bytes)| self.put_one(name, bytes))))?);
+            self.runtime.block_on(try_join_all(files.iter().map(|(name, bytes)| self.put_one(name, bytes))))?;
         }
-        Ok(puts)
+        Ok(())
     }
 
-    async fn put_one(&self, name: &str, bytes: &[u8]) -> Result<Put, Error> {
+    async fn put_one(&self, name: &str, bytes: &[u8]) -> Result<(), Error> {
         let (path, digest) = (self.path(name), hash_bytes(bytes));
         let mut pause = PAUSE;
         for n_left in (0..TRIES).rev() {
             let attributes = Attributes::from_iter([(Attribute::Metadata(DIGEST_KEY.into()), digest.clone())]);
             let options = PutOptions { mode: PutMode::Create, attributes, ..PutOptions::default() };
             match self.store.put_opts(&path, bytes.to_vec().into(), options).await {
-                Ok(_) => return Ok(Put::New),
+                Ok(_) => return Ok(()),
                 Err(StoreError::AlreadyExists { .. }) => match self.get_one(name).await? {
-                    Some(found) if found == bytes => return Ok(Put::Equal),
+                    Some(found) if found == bytes => return Ok(()),
                     Some(found) => return Err(self.differs(name, &hash_bytes(&found), &digest)),
                     // Another put of it is under way.
                     None if 0 < n_left => {}
@@ -248,8 +238,8 @@ pub(super) mod tests {
     fn nothing_is_replaced_by_other_bytes() {
         let (bucket, _) = memory();
         let files = [file("cells/a", "1"), file("cells/b", "2")];
-        assert_eq!(bucket.put_new(&files).expect("put"), [Put::New, Put::New]);
-        assert_eq!(bucket.put_new(&files[..1]).expect("put"), [Put::Equal]);
+        bucket.put_new(&files).expect("put");
+        bucket.put_new(&files[..1]).expect("equal bytes are there");
         let error = bucket.put_new(&[file("cells/b", "3")]).expect_err("differs");
         let said = error.to_string();
         assert!(matches!(error, Error::Corrupt { .. }), "{said}");

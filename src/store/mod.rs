@@ -11,6 +11,6 @@ mod bucket;
 mod download;
 mod staged;
 
-pub use bucket::{Bucket, Put};
+pub use bucket::Bucket;
 pub use download::{download, stored_parts};
 pub use staged::run_to_store;

@@ -86,7 +86,7 @@ fn same_spec(bucket: &Bucket, sweep: &Sweep) -> Result<(), Error> {
             problem: "holds results of another spec".to_owned(),
             hint: "choose another prefix with `--out`, or delete what is there".to_owned(),
         }),
-        other => other.map(|_| ()),
+        other => other,
     }
 }
 
@@ -164,7 +164,7 @@ impl Upload<'_> {
                 self.known.insert(name);
             }
         }
-        puts.map(drop)
+        puts
     }
 
     /// Puts the manifest unless one is stored, and refuses a stored one of other data.
@@ -175,7 +175,7 @@ impl Upload<'_> {
         let path = Manifest::path(self.staging);
         let bytes = fs::read(&path).map_err(|source| Error::io("read the manifest", &path, source))?;
         match self.bucket.put_new(&[(MANIFEST_NAME.to_owned(), bytes)]) {
-            Ok(_) => {}
+            Ok(()) => {}
             // That of another version of the program: cells may not differ.
             Err(Error::Corrupt { .. }) => {
                 let other =
@@ -222,7 +222,7 @@ impl Upload<'_> {
         // Runs of one share may count the same, but not in the same time.
         let name = hash_bytes(format!("{} {}", hash_bytes(&record), hash_bytes(&timings)).as_bytes());
         let files = [(format!("timings/{name}.csv"), timings), (format!("runs/{name}.json"), record)];
-        self.bucket.put_new(&files).map(|_| ())
+        self.bucket.put_new(&files)
     }
 }
 

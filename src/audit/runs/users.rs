@@ -7,13 +7,12 @@ use super::fit::played;
 use super::replay::{AttackerView, ReplayJob, RunAttack, attack, ends, side_of};
 use super::transcript::Transcript;
 use crate::engine::Preparation;
-use crate::env::contextual::{ContextInstance, Contextual};
+use crate::env::contextual::{Contextual, User, Users};
 use crate::env::{BuildContext, EnvironmentPlan};
 use crate::spec::{CellPlan, ContextualBandit, Task};
 use privateer_config::error::Error;
-use privateer_numerics::rng::Stream;
+use privateer_privacy::Ledger;
 use privateer_privacy::interactions::ContextFacts;
-use privateer_privacy::{Ledger, Raw};
 use std::sync::Arc;
 
 /// Returns both attacks on a cell that claims privacy.
@@ -56,46 +55,21 @@ fn canary(facts: &ContextFacts) -> Vec<f64> {
 /// * `zeros` — whether all later contexts are zeros
 fn planted(inner: Contextual, samples: u64, rewards: (f64, f64), zeros: bool) -> Contextual {
     let (facts, draw) = (inner.facts.clone(), inner.draw);
-    let draw = move |trial| -> Result<Box<dyn ContextInstance>, Error> {
-        Ok(Box::new(AuditedUsers {
-            inner: draw(0)?,
-            zeros: zeros.then(|| (vec![0.0; facts.dimension], vec![0.0; facts.n_arms])),
-            context: canary(&facts),
-            reward: side_of(trial, samples).pick(rewards.0, rewards.1),
-            round: 0,
+    let draw = move |trial| {
+        let (mut inner, canary) = (draw(0)?, canary(&facts));
+        let mut planted = Some(side_of(trial, samples).pick(rewards.0, rewards.1));
+        Ok(Users::new(User::new(facts.dimension, facts.n_arms), None, move |user| {
+            inner.next();
+            user.context.fill(0.0);
+            if !zeros {
+                user.context.copy_from_slice(inner.context());
+                user.means.copy_from_slice(inner.means());
+            }
+            user.reward = planted.take();
+            if user.reward.is_some() {
+                user.context.copy_from_slice(&canary);
+            }
         }))
     };
     Contextual { draw: Box::new(draw), ..inner }
-}
-
-struct AuditedUsers {
-    inner: Box<dyn ContextInstance>,
-    /// Context and mean rewards of all later users, if their contexts are zeros.
-    zeros: Option<(Vec<f64>, Vec<f64>)>,
-    context: Vec<f64>,
-    reward: f64,
-    round: u64,
-}
-
-impl ContextInstance for AuditedUsers {
-    fn next(&mut self) {
-        self.inner.next();
-        self.round += 1;
-    }
-
-    fn context(&self) -> &[f64] {
-        match &self.zeros {
-            _ if self.round == 1 => &self.context,
-            Some((context, _)) => context,
-            None => self.inner.context(),
-        }
-    }
-
-    fn means(&self) -> &[f64] {
-        self.zeros.as_ref().map_or_else(|| self.inner.means(), |(_, means)| means)
-    }
-
-    fn reward(&self, arm: usize, _noise: &mut Stream) -> Raw<f64> {
-        Raw::seal(if self.round == 1 { self.reward } else { self.means()[arm] })
-    }
 }

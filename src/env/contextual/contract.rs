@@ -1,13 +1,15 @@
 //! Defines the interface of contextual environments.
 
 use crate::env::DerivedNumbers;
+use crate::env::noise::Noise;
 use privateer_config::error::Error;
 use privateer_numerics::rng::Stream;
 use privateer_privacy::Raw;
 use privateer_privacy::interactions::ContextFacts;
+use std::sync::Arc;
 
 /// Makes the sequence of users of one trial; fails if the parameters do not suit.
-type Draw = dyn Fn(u64) -> Result<Box<dyn ContextInstance>, Error> + Send + Sync;
+type Draw = dyn Fn(u64) -> Result<Users, Error> + Send + Sync;
 
 /// Represents a contextual problem, shared by all trials.
 pub struct Contextual {
@@ -27,11 +29,15 @@ pub struct Contextual {
 
 impl Contextual {
     /// Creates a problem that takes no numbers from real data.
+    ///
+    /// * `described` — facts beside the numbers of arms and features
     pub fn new(
         facts: ContextFacts,
-        described: Vec<(String, serde_json::Value)>,
-        draw: impl Fn(u64) -> Result<Box<dyn ContextInstance>, Error> + Send + Sync + 'static,
+        mut described: Vec<(String, serde_json::Value)>,
+        draw: impl Fn(u64) -> Result<Users, Error> + Send + Sync + 'static,
     ) -> Self {
+        described.push(("arms".into(), facts.n_arms.into()));
+        described.push(("features of a context".into(), facts.dimension.into()));
         let (draw, derived_numbers) = (Box::new(draw), DerivedNumbers::default());
         Self { facts, draw, described, derived_numbers, thin_log: None, notes: Vec::new() }
     }
@@ -40,31 +46,78 @@ impl Contextual {
     ///
     /// # Errors
     /// If the parameters do not suit.
-    pub fn draw(&self, trial: u64) -> Result<Box<dyn ContextInstance>, Error> {
+    pub fn draw(&self, trial: u64) -> Result<Users, Error> {
         (self.draw)(trial)
     }
 }
 
-/// Represents the users of one trial, one after another.
+/// Holds one user.
+#[derive(Debug)]
+pub struct User {
+    /// The user's context, d numbers.
+    pub context: Vec<f64>,
+    /// The user's mean reward of each arm; empty in a log.
+    pub means: Vec<f64>,
+    /// The reward, where it is the same whichever arm is shown; `None` elsewhere.
+    pub reward: Option<f64>,
+    /// In a log, what was shown to the user; `None` elsewhere.
+    pub logged: Option<Logged>,
+}
+
+impl User {
+    /// Creates a user of `dimension` features, all zeros, with mean rewards 0 of `n_arms` arms.
+    pub fn new(dimension: usize, n_arms: usize) -> Self {
+        Self { context: vec![0.0; dimension], means: vec![0.0; n_arms], reward: None, logged: None }
+    }
+}
+
+/// Holds the users of one trial, one after another.
 ///
 /// The sequence does not depend on the policy: all policies interact with the same users.
-pub trait ContextInstance: Send {
+pub struct Users {
+    user: User,
+    noise: Option<Arc<dyn Noise>>,
+    next: Box<dyn FnMut(&mut User) + Send>,
+}
+
+impl Users {
+    /// Creates the users of a trial before the first one.
+    ///
+    /// * `user` — what `next` sees first
+    /// * `noise` — noise around the mean rewards; `None` where rewards equal them
+    /// * `next` — replaces a user by the next one
+    pub fn new(user: User, noise: Option<Arc<dyn Noise>>, next: impl FnMut(&mut User) + Send + 'static) -> Self {
+        Self { user, noise, next: Box::new(next) }
+    }
+
     /// Advances to the next user.
-    fn next(&mut self);
+    pub fn next(&mut self) {
+        (self.next)(&mut self.user);
+    }
 
     /// Returns the user's context, d numbers.
-    fn context(&self) -> &[f64];
+    pub fn context(&self) -> &[f64] {
+        &self.user.context
+    }
 
     /// Returns the user's mean reward of each arm; empty in a log.
-    fn means(&self) -> &[f64];
+    pub fn means(&self) -> &[f64] {
+        &self.user.means
+    }
 
     /// Returns, in a log, what was shown to the user; `None` elsewhere.
-    fn logged(&self) -> Option<Logged> {
-        None
+    pub fn logged(&self) -> Option<Logged> {
+        self.user.logged
     }
 
     /// Draws the user's reward of one arm; consumes the same number of words for any arm.
-    fn reward(&self, arm: usize, noise: &mut Stream) -> Raw<f64>;
+    pub fn reward(&self, arm: usize, noise: &mut Stream) -> Raw<f64> {
+        let around_mean = || {
+            let mean = self.user.means[arm];
+            self.noise.as_ref().map_or(mean, |law| law.reward(mean, arm, noise))
+        };
+        Raw::seal(self.user.reward.unwrap_or_else(around_mean))
+    }
 }
 
 /// Holds a log's record of one user.

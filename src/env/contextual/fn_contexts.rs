@@ -1,12 +1,11 @@
 //! Wraps plain functions that draw contexts and state mean rewards.
 
-use super::{ContextInstance, Contextual};
+use super::{Contextual, User, Users};
 use crate::env::noise::{Noise, parse_noise};
 use crate::env::{BuildContext, EnvironmentPlan};
 use privateer_config::error::{Diagnostic, Error};
 use privateer_config::params::Args;
 use privateer_numerics::rng::{Purpose, Stream};
-use privateer_privacy::Raw;
 use privateer_privacy::interactions::{ContextFacts, Link};
 use std::sync::Arc;
 
@@ -49,18 +48,9 @@ impl FnContexts {
     /// Reads the keys of the environment's table.
     #[must_use]
     pub fn read(self, args: &Args<'_>) -> Self {
-        Self { noise: parse_noise(args, "noise"), ..self }
+        Self { noise: Some(parse_noise(args)), ..self }
     }
-}
 
-impl From<FnContexts> for EnvironmentPlan<Contextual> {
-    fn from(plan: FnContexts) -> Self {
-        Self::new(move |context| plan.build(context))
-    }
-}
-
-impl FnContexts {
-    /// As [`EnvironmentPlan::build`].
     fn build(&self, context: &BuildContext<'_>) -> Result<Contextual, Error> {
         let (lo, hi) = self.mean_range;
         if self.n_arms < 2 || self.dimension == 0 || !(lo < hi && lo.is_finite() && hi.is_finite()) {
@@ -96,56 +86,34 @@ impl FnContexts {
             margin: 0.0,
             rounds: context.rounds,
         };
-        let described =
-            vec![("arms".to_owned(), self.n_arms.into()), ("features of a context".to_owned(), self.dimension.into())];
         let (plan, streams) = (self.clone(), context.streams.clone());
-        Ok(Contextual::new(facts, described, move |trial| {
-            Ok(Box::new(FnUsers {
-                noise: Arc::clone(&noise),
-                users: streams.of(trial, Purpose::Contexts),
-                context: vec![0.0; plan.dimension],
-                means: vec![0.0; plan.n_arms],
-                plan: plan.clone(),
-            }))
+        Ok(Contextual::new(facts, Vec::new(), move |trial| {
+            let (plan, mut stream) = (plan.clone(), streams.of(trial, Purpose::Contexts));
+            let user = User::new(plan.dimension, plan.n_arms);
+            Ok(Users::new(user, Some(Arc::clone(&noise)), move |user| plan.draw(user, &mut stream)))
         }))
     }
-}
 
-/// The users of one trial.
-struct FnUsers {
-    plan: FnContexts,
-    noise: Arc<dyn Noise>,
-    users: Stream,
-    context: Vec<f64>,
-    means: Vec<f64>,
-}
-
-impl ContextInstance for FnUsers {
-    fn next(&mut self) {
-        self.context.fill(0.0);
-        (self.plan.context)(&mut self.context, &mut self.users.fork());
-        let length = libm::sqrt(self.context.iter().map(|x| x * x).sum::<f64>());
+    /// Draws the next user.
+    fn draw(&self, user: &mut User, stream: &mut Stream) {
+        user.context.fill(0.0);
+        (self.context)(&mut user.context, &mut stream.fork());
+        let length = libm::sqrt(user.context.iter().map(|x| x * x).sum::<f64>());
         assert!(length.is_finite(), "the environment drew a context that is not finite");
         if 1.0 < length {
-            self.context.iter_mut().for_each(|x| *x /= length);
+            user.context.iter_mut().for_each(|x| *x /= length);
         }
-        let (lo, hi) = self.plan.mean_range;
-        for (arm, mean) in self.means.iter_mut().enumerate() {
-            let stated = (self.plan.mean)(&self.context, arm);
+        let (lo, hi) = self.mean_range;
+        for (arm, mean) in user.means.iter_mut().enumerate() {
+            let stated = (self.mean)(&user.context, arm);
             assert!(!stated.is_nan(), "the environment states no mean reward of arm {arm}");
             *mean = stated.clamp(lo, hi);
         }
     }
+}
 
-    fn context(&self) -> &[f64] {
-        &self.context
-    }
-
-    fn means(&self) -> &[f64] {
-        &self.means
-    }
-
-    fn reward(&self, arm: usize, noise: &mut Stream) -> Raw<f64> {
-        Raw::seal(self.noise.reward(self.means[arm], arm, noise))
+impl From<FnContexts> for EnvironmentPlan<Contextual> {
+    fn from(plan: FnContexts) -> Self {
+        Self::new(move |context| plan.build(context))
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! The mean reward is `zeta(<x, theta_a>)` [Han2022, section 4.1].
 
-use super::{ContextInstance, Contextual, link};
+use super::{Contextual, User, Users, link};
 use crate::env::noise::Noise;
 use crate::env::noise::parse_noise;
 use crate::env::{BuildContext, EnvironmentPlan};
@@ -10,7 +10,6 @@ use privateer_config::error::{Diagnostic, Error};
 use privateer_config::params::Args;
 use privateer_numerics::linalg::dot;
 use privateer_numerics::rng::{Purpose, Stream, Streams};
-use privateer_privacy::Raw;
 use privateer_privacy::interactions::{ContextFacts, Link};
 use std::sync::Arc;
 
@@ -23,6 +22,27 @@ enum ContextLaw {
     Uniform,
     /// This number of nonzero entries, at random places.
     Sparse(usize),
+}
+
+impl ContextLaw {
+    /// Draws all entries.
+    ///
+    /// * `places` — a permutation of the positions, which sparse vectors change
+    /// * `nonzero` — draws an entry of a sparse vector
+    fn fill(self, entries: &mut [f64], places: &mut [usize], stream: &mut Stream, nonzero: impl Fn(&mut Stream) -> f64) {
+        match self {
+            Self::Gaussian => stream.normals(entries),
+            Self::Uniform => entries.iter_mut().for_each(|entry| *entry = stream.uniform_in(-1.0, 1.0)),
+            Self::Sparse(nonzeros) => {
+                entries.fill(0.0);
+                for i in 0..nonzeros {
+                    let j = i + stream.index(entries.len() - i);
+                    places.swap(i, j);
+                    entries[places[i]] = nonzero(stream);
+                }
+            }
+        }
+    }
 }
 
 /// Names the quantity that scaling sets to 1.
@@ -44,7 +64,7 @@ struct GeneralizedLinearPlan {
     radius: f64,
     link: Link,
     margin: f64,
-    noise: Option<Arc<dyn Noise>>,
+    noise: Arc<dyn Noise>,
 }
 
 /// Number of contexts that are drawn to check the margin.
@@ -110,7 +130,7 @@ pub fn parse(args: &Args<'_>) -> EnvironmentPlan<Contextual> {
             );
         }
     }
-    let noise = parse_noise(args, "noise");
+    let noise = parse_noise(args);
     let plan = GeneralizedLinearPlan {
         n_arms,
         dimension,
@@ -127,11 +147,8 @@ pub fn parse(args: &Args<'_>) -> EnvironmentPlan<Contextual> {
 }
 
 impl GeneralizedLinearPlan {
-    /// As [`EnvironmentPlan::build`].
     fn build(&self, context: &BuildContext<'_>) -> Result<Contextual, Error> {
-        let Some(noise) = &self.noise else {
-            return Diagnostic::new("the environment has no noise").refuse();
-        };
+        let noise = Arc::clone(&self.noise);
         context.allow(
             &format!("parameters of {} arms in {} dimensions", self.n_arms, self.dimension),
             16.0 * self.n_arms as f64 * self.dimension as f64,
@@ -180,8 +197,6 @@ impl GeneralizedLinearPlan {
             rounds: context.rounds,
         };
         let described: Vec<(String, serde_json::Value)> = vec![
-            ("arms".into(), facts.n_arms.into()),
-            ("features of a context".into(), facts.dimension.into()),
             ("largest entry of a context, at most".into(), facts.largest_entry.into()),
             ("length of a context, at most".into(), facts.length.into()),
             ("l1 norm of an arm's parameters".into(), facts.parameter_l1.into()),
@@ -190,35 +205,33 @@ impl GeneralizedLinearPlan {
             ("margin".into(), facts.margin.into()),
             ("unit of regret".into(), "that of the reward".into()),
         ];
-        let (plan, noise, streams) = (self.clone(), Arc::clone(noise), context.streams.clone());
-        Ok(Contextual::new(facts, described, move |trial| plan.draw(&noise, &streams, trial)))
+        let (plan, streams) = (self.clone(), context.streams.clone());
+        Ok(Contextual::new(facts, described, move |trial| {
+            let (user, mut source) = (User::new(plan.dimension, plan.n_arms), plan.draw(&streams, trial)?);
+            Ok(Users::new(user, Some(Arc::clone(&noise)), move |user| source.next(user)))
+        }))
     }
 
-    /// Makes the users of a trial.
-    fn draw(&self, noise: &Arc<dyn Noise>, streams: &Streams, trial: u64) -> Result<Box<dyn ContextInstance>, Error> {
+    /// Makes what the users of a trial are drawn from.
+    fn draw(&self, streams: &Streams, trial: u64) -> Result<UserSource, Error> {
         let mut stream = streams.of(trial, Purpose::Function);
         let mut theta = vec![0.0; self.n_arms * self.dimension];
         for arm in theta.chunks_exact_mut(self.dimension) {
             parameters(self, &mut stream, arm);
         }
-        let mut instance = GeneralizedLinearInstance {
-            contexts: self.contexts,
-            scale: self.scale,
-            link: self.link,
-            margin: self.margin,
-            noise: Arc::clone(noise),
+        let source = UserSource {
+            plan: self.clone(),
             stream: streams.of(trial, Purpose::Contexts),
             supports: supports(&theta, self.dimension),
             theta,
-            context: vec![0.0; self.dimension],
             places: (0..self.dimension).collect(),
-            means: vec![0.0; self.n_arms],
         };
         if 0.0 < self.margin {
-            let mut probe = GeneralizedLinearInstance { stream: streams.of(trial, Purpose::Domain), ..instance.clone() };
+            let mut probe = UserSource { stream: streams.of(trial, Purpose::Domain), ..source.clone() };
+            let mut user = User::new(self.dimension, self.n_arms);
             let kept = (0..PROBES).filter(|_| {
-                probe.user();
-                self.margin <= probe.ahead()
+                probe.draw(&mut user);
+                self.margin <= ahead(&user.means)
             });
             let kept = kept.count();
             if kept < LEAST_KEPT {
@@ -230,8 +243,7 @@ impl GeneralizedLinearPlan {
                 .refuse();
             }
         }
-        instance.context.fill(0.0);
-        Ok(Box::new(instance))
+        Ok(source)
     }
 }
 
@@ -240,19 +252,9 @@ const CUT_OFF: f64 = 6.0;
 
 /// Fills an arm's parameters and scales them to l1 norm `radius`.
 fn parameters(plan: &GeneralizedLinearPlan, stream: &mut Stream, arm: &mut [f64]) {
-    match plan.parameters {
-        ContextLaw::Gaussian => stream.normals(arm),
-        ContextLaw::Uniform => arm.iter_mut().for_each(|entry| *entry = stream.uniform_in(-1.0, 1.0)),
-        ContextLaw::Sparse(nonzeros) => {
-            let mut places: Vec<usize> = (0..arm.len()).collect();
-            for i in 0..nonzeros {
-                let j = i + stream.index(arm.len() - i);
-                places.swap(i, j);
-                let negative = stream.bernoulli(0.5) && !plan.positive;
-                arm[places[i]] = if negative { -1.0 } else { 1.0 };
-            }
-        }
-    }
+    let sign = |stream: &mut Stream| if stream.bernoulli(0.5) && !plan.positive { -1.0 } else { 1.0 };
+    let mut places: Vec<usize> = (0..arm.len()).collect();
+    plan.parameters.fill(arm, &mut places, stream, sign);
     let size: f64 = arm.iter().map(|x| x.abs()).sum();
     if 0.0 < size {
         arm.iter_mut().for_each(|entry| *entry *= plan.radius / size);
@@ -265,78 +267,71 @@ fn supports(theta: &[f64], dimension: usize) -> Vec<Vec<(u32, f64)>> {
     theta.chunks_exact(dimension).map(of).collect()
 }
 
+/// What the users of a trial are drawn from.
 #[derive(Clone)]
-struct GeneralizedLinearInstance {
-    contexts: ContextLaw,
-    scale: ParameterScale,
-    link: Link,
-    margin: f64,
-    noise: Arc<dyn Noise>,
+struct UserSource {
+    plan: GeneralizedLinearPlan,
     stream: Stream,
     theta: Vec<f64>,
     supports: Vec<Vec<(u32, f64)>>,
-    context: Vec<f64>,
     /// Scratch of sparse contexts: a permutation of the positions.
     places: Vec<usize>,
-    means: Vec<f64>,
 }
 
-impl GeneralizedLinearInstance {
-    fn user(&mut self) {
-        match self.contexts {
-            ContextLaw::Gaussian => self.stream.normals(&mut self.context),
-            ContextLaw::Uniform => {
-                let stream = &mut self.stream;
-                self.context.iter_mut().for_each(|x| *x = stream.uniform_in(-1.0, 1.0));
-            }
-            ContextLaw::Sparse(nonzeros) => {
-                self.context.fill(0.0);
-                for i in 0..nonzeros {
-                    let j = i + self.stream.index(self.context.len() - i);
-                    self.places.swap(i, j);
-                    self.context[self.places[i]] = self.stream.uniform_in(-1.0, 1.0);
+impl UserSource {
+    /// Draws a user that satisfies the margin.
+    fn next(&mut self, user: &mut User) {
+        self.draw(user);
+        if 0.0 < self.plan.margin {
+            for _ in 0..MOST_TRIES {
+                if self.plan.margin <= ahead(&user.means) {
+                    return;
                 }
+                self.draw(user);
             }
         }
-        let size = match self.scale {
-            ParameterScale::Largest => largest(&self.context),
-            ParameterScale::Length => libm::sqrt(dot(&self.context, &self.context)),
+    }
+
+    fn draw(&mut self, User { context, means, .. }: &mut User) {
+        let d = context.len();
+        self.plan.contexts.fill(context, &mut self.places, &mut self.stream, |stream| stream.uniform_in(-1.0, 1.0));
+        let size = match self.plan.scale {
+            ParameterScale::Largest => largest(context),
+            ParameterScale::Length => libm::sqrt(dot(context, context)),
             ParameterScale::None => {
-                self.context.iter_mut().for_each(|x| *x = x.clamp(-CUT_OFF, CUT_OFF));
+                context.iter_mut().for_each(|x| *x = x.clamp(-CUT_OFF, CUT_OFF));
                 1.0
             }
         };
         if 0.0 < size {
             let factor = 1.0 / size;
-            self.context.iter_mut().for_each(|x| *x *= factor);
+            context.iter_mut().for_each(|x| *x *= factor);
         }
-        let (d, link) = (self.context.len(), self.link);
-        for ((mean, support), theta) in self.means.iter_mut().zip(&self.supports).zip(self.theta.chunks_exact(d)) {
+        for ((mean, support), theta) in means.iter_mut().zip(&self.supports).zip(self.theta.chunks_exact(d)) {
             // Where few parameters are nonzero, the sum runs over these alone.
             let z = if 4 * support.len() <= d {
-                support.iter().map(|&(at, value)| self.context[at as usize] * value).sum()
+                support.iter().map(|&(at, value)| context[at as usize] * value).sum()
             } else {
-                dot(&self.context, theta)
+                dot(context, theta)
             };
-            *mean = link.mean(z);
+            *mean = self.plan.link.mean(z);
         }
-    }
-
-    /// Returns the difference between the largest and the second-largest mean reward.
-    fn ahead(&self) -> f64 {
-        let (mut best, mut second) = (f64::NEG_INFINITY, f64::NEG_INFINITY);
-        for &mean in &self.means {
-            if best < mean {
-                (best, second) = (mean, best);
-            } else if second < mean {
-                second = mean;
-            }
-        }
-        best - second
     }
 }
 
-/// Returns the largest magnitude.
+/// Returns the difference between the largest and the second-largest mean reward.
+fn ahead(means: &[f64]) -> f64 {
+    let (mut best, mut second) = (f64::NEG_INFINITY, f64::NEG_INFINITY);
+    for &mean in means {
+        if best < mean {
+            (best, second) = (mean, best);
+        } else if second < mean {
+            second = mean;
+        }
+    }
+    best - second
+}
+
 fn largest(x: &[f64]) -> f64 {
     let mut lanes = [0.0_f64; 8];
     let chunks = x.chunks_exact(8);
@@ -348,30 +343,4 @@ fn largest(x: &[f64]) -> f64 {
         }
     }
     lanes.iter().chain(rest).fold(0.0, |most, x| most.max(x.abs()))
-}
-
-impl ContextInstance for GeneralizedLinearInstance {
-    fn next(&mut self) {
-        self.user();
-        if 0.0 < self.margin {
-            for _ in 0..MOST_TRIES {
-                if self.margin <= self.ahead() {
-                    return;
-                }
-                self.user();
-            }
-        }
-    }
-
-    fn context(&self) -> &[f64] {
-        &self.context
-    }
-
-    fn means(&self) -> &[f64] {
-        &self.means
-    }
-
-    fn reward(&self, arm: usize, noise: &mut Stream) -> Raw<f64> {
-        Raw::seal(self.noise.reward(self.means[arm], arm, noise))
-    }
 }

@@ -11,5 +11,5 @@ mod synthetic;
 pub mod table;
 mod table_features;
 
-pub use contract::{ContextInstance, Contextual, Logged};
+pub use contract::{Contextual, Logged, User, Users};
 pub use fn_contexts::FnContexts;

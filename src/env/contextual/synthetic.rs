@@ -2,6 +2,7 @@
 //!
 //! The users have the columns that a spec names. In nine of ten cases, the right arm follows from the first feature.
 
+use super::table_features::FeaturePlan;
 use crate::env::csv_table::{CellKind, Cells};
 use privateer_numerics::rng::Stream;
 
@@ -9,23 +10,17 @@ use privateer_numerics::rng::Stream;
 const LEVELS: [&str; 4] = ["a", "b", "c", "d"];
 
 /// Generates features by kind (numbers within their ranges) and the right arm of each user.
-pub(super) fn users(
-    columns: &[CellKind],
-    ranges: &[(f64, f64)],
-    n_rows: usize,
-    n_arms: usize,
-    stream: &mut Stream,
-) -> (Vec<Cells>, Vec<usize>) {
-    let mut ranges = ranges.iter();
+pub(super) fn users(features: &FeaturePlan, n_rows: usize, n_arms: usize, stream: &mut Stream) -> (Vec<Cells>, Vec<usize>) {
+    let (columns, mut ranges) = (features.columns(), features.ranges.iter().copied());
     // Position of each user within the range of the first column, from 0 to 1.
     let mut first: Option<Vec<f64>> = None;
     let mut cells = Vec::with_capacity(columns.len());
-    for kind in columns {
+    for (_, kind) in &columns {
         let places: Vec<f64> = (0..n_rows).map(|_| stream.uniform()).collect();
         cells.push(match kind {
             CellKind::Text => Cells::Texts(places.iter().map(|place| LEVELS[(place * 4.0) as usize].to_owned()).collect()),
             CellKind::Number | CellKind::NumberOrMissing | CellKind::NumberOrDropped => {
-                let (low, high) = ranges.next().copied().unwrap_or((-1.0, 1.0));
+                let (low, high) = ranges.next().unwrap_or((-1.0, 1.0));
                 Cells::Numbers(places.iter().map(|place| low + place * (high - low)).collect())
             }
         });
@@ -41,11 +36,3 @@ pub(super) fn users(
         .collect();
     (cells, right)
 }
-
-/// Returns the fact for the manifest that the data are synthetic.
-pub(super) fn fact() -> (String, serde_json::Value) {
-    ("synthetic".into(), "generated, not the published data".into())
-}
-
-/// Documentation of the key that requests synthetic data.
-pub(super) const DOC: &str = "make users up instead of reading the file, as many as there are rounds";

@@ -3,15 +3,14 @@
 //! The file holds every arm's reward for every user: as one column per arm, or as the label that a user should have been given
 //! (as in Bastani2020's warfarin experiment: three dose arms).
 
-use super::table_features::FeaturePlan;
-use super::{ContextInstance, Contextual, link, synthetic};
-use crate::env::csv_table::{CellKind, Cells, read_columns};
+use super::table_features::{SupposedArms, UserFile, pair};
+use super::{Contextual, User, Users};
+use crate::env::csv_table::{CellKind, Cells};
+use crate::env::synthetic::synthetic_fact;
 use crate::env::{BuildContext, DataDerived, DeclaredPublic, EnvironmentPlan};
 use privateer_config::error::{Diagnostic, Error};
 use privateer_config::params::Args;
 use privateer_numerics::rng::{Purpose, Stream};
-use privateer_privacy::Raw;
-use privateer_privacy::interactions::{ContextFacts, Link};
 use std::sync::Arc;
 
 /// States the source of the rewards.
@@ -27,31 +26,25 @@ enum Payoff {
 
 #[derive(Debug, Clone)]
 struct ContextsTablePlan {
-    file: String,
-    about: Option<String>,
-    synthetic: bool,
-    features: FeaturePlan,
+    file: UserFile,
     payoff: Option<Payoff>,
     right: (f64, f64),
     range: Option<(f64, f64)>,
     again: bool,
-    radius: f64,
-    link: Link,
+    arms: SupposedArms,
     public: DeclaredPublic,
 }
 
 /// Reads the environment's keys.
 pub fn parse(args: &Args<'_>) -> EnvironmentPlan<Contextual> {
-    let file = args.required_text("file", "CSV (plain or .gz) with a header: a row a user");
-    let about = args.text("about", "what the file is and where its publisher has it; shown when it is missing");
-    let synthetic = args.flag("synthetic", synthetic::DOC, false);
-    let features = FeaturePlan::parse(args);
+    let file = UserFile::parse(args, "CSV (plain or .gz) with a header: a row a user");
     let label = args.text("label", "column that says which arm is right for a user");
     let cuts = args.numbers("cuts", "the right arm is the number of these that the label is at or above; ascending");
     let classes = args.texts("classes", "the right arm is the place of the label among these");
     let columns = args.texts("rewards", "columns with the reward of each arm, instead of a label");
     let right = pair(args, "payoff", "rewards of a wrong arm and of the right one; absent: [0, 1]").unwrap_or((0.0, 1.0));
-    let range = pair(args, "reward_range", "public range of the `rewards`; beyond it is a mistake; absent: that of the file");
+    let doc = "public range of the `rewards`; beyond it is a mistake; absent: that of the file";
+    let range = pair(args, "reward_range", doc);
     args.distinct("classes", classes.as_deref().unwrap_or_default());
     args.distinct("rewards", columns.as_deref().unwrap_or_default());
     let payoff = match (label, cuts, classes, columns) {
@@ -62,7 +55,7 @@ pub fn parse(args: &Args<'_>) -> EnvironmentPlan<Contextual> {
     };
     let outcomes = payoff.as_ref().map_or_else(Vec::new, |payoff| payoff.columns(CellKind::Number));
     let outcomes: Vec<&str> = outcomes.iter().map(|(name, _)| name.as_str()).collect();
-    features.keep_apart(args, if args.has("label") { "label" } else { "rewards" }, &outcomes);
+    file.features.keep_apart(args, if args.has("label") { "label" } else { "rewards" }, &outcomes);
     let n_arms = payoff.as_ref().map(Payoff::n_arms);
     let key = ["rewards", "label", "file"].into_iter().find(|key| args.has(key)).unwrap_or("file");
     match (&payoff, n_arms) {
@@ -86,24 +79,11 @@ pub fn parse(args: &Args<'_>) -> EnvironmentPlan<Contextual> {
         &["once", "again"],
         Some("once"),
     ) == "again";
-    let radius =
-        args.number("radius", "l1 norm that policies suppose of an arm's parameters, at most").above(0.0).at_most(1e6).or(1.0);
-    let link = link::read(args);
+    let arms = SupposedArms::parse(args);
     let public = DeclaredPublic::parse(args, &[DataDerived::Levels, DataDerived::Range]);
-    let files = vec![file.clone()];
-    let plan = ContextsTablePlan { file, about, synthetic, features, payoff, right, range, again, radius, link, public };
+    let files = vec![file.name.clone()];
+    let plan = ContextsTablePlan { file, payoff, right, range, again, arms, public };
     EnvironmentPlan::new(move |context| plan.build(context)).reading(files)
-}
-
-/// Reads two ascending numbers, if the key is present.
-fn pair(args: &Args<'_>, key: &'static str, doc: &'static str) -> Option<(f64, f64)> {
-    match args.numbers(key, doc)?.as_slice() {
-        [low, high] if low < high => Some((*low, *high)),
-        _ => {
-            args.reject(key, format!("`{key}` is no pair of ascending numbers"), "two numbers [lo, hi] with lo < hi");
-            None
-        }
-    }
 }
 
 impl Payoff {
@@ -172,23 +152,15 @@ impl Payoff {
 }
 
 impl ContextsTablePlan {
-    /// As [`EnvironmentPlan::build`].
     fn build(&self, context: &BuildContext<'_>) -> Result<Contextual, Error> {
         let Some(payoff) = &self.payoff else {
             return Diagnostic::new("the environment states no rewards").refuse();
         };
         let n_arms = payoff.n_arms();
-        let (mut columns, of_features) = (self.features.columns(), self.features.columns().len());
-        let cells = if self.synthetic {
-            let kinds: Vec<CellKind> = columns.iter().map(|(_, kind)| *kind).collect();
-            let (n_rows, mut stream) = (context.rounds as usize, context.streams.shared(Purpose::Domain));
-            let (mut cells, right) = synthetic::users(&kinds, &self.features.ranges(), n_rows, n_arms, &mut stream);
-            cells.extend(payoff.synthetic(&right, self.range.unwrap_or(self.right)));
-            cells
-        } else {
-            columns.extend(payoff.columns(self.features.outcome()));
-            read_columns(&context.data.find(&self.file, self.about.as_deref(), true)?, &columns, context.file_bytes())?
-        };
+        let UserFile { name, is_synthetic, features: feature_plan, .. } = &self.file;
+        let of_features = feature_plan.columns().len();
+        let made_up = |right: &[usize], _: &mut Stream| payoff.synthetic(right, self.range.unwrap_or(self.right));
+        let cells = self.file.cells(context, n_arms, payoff.columns(feature_plan.outcome()), made_up)?;
         let rewards = payoff.rewards(&cells[of_features..], self.right)?;
         let n_users = rewards.len() / n_arms;
         if !self.again && (n_users as u64) < context.rounds {
@@ -196,7 +168,7 @@ impl ContextsTablePlan {
             let hint = format!("set `rounds` to at most {n_users}, or `users = \"again\"` to draw users more than once");
             return Diagnostic::new(message).hint(hint).refuse();
         }
-        let features = self.features.build(&cells[..of_features], n_users, context)?;
+        let features = feature_plan.build(&cells[..of_features], n_users, context)?;
         let fold = |start: f64, pick: fn(f64, f64) -> f64| rewards.iter().copied().fold(start, pick);
         let found = (fold(f64::INFINITY, f64::min), fold(f64::NEG_INFINITY, f64::max));
         let range = match (payoff, self.range) {
@@ -211,31 +183,16 @@ impl ContextsTablePlan {
             let message = format!("all rewards in the file are {}", range.0);
             return Diagnostic::new(message).hint("name other columns as `rewards`").refuse();
         }
-        let facts = ContextFacts {
-            n_arms,
-            dimension: features.dimension,
-            largest_entry: features.length.min(1.0),
-            length: features.length,
-            parameter_l1: self.radius,
-            parameter_length: self.radius,
-            mean_range: range,
-            range: Some(range),
-            noise_sd: None,
-            link: self.link,
-            margin: 0.0,
-            rounds: context.rounds,
-        };
+        let facts = self.arms.facts(n_arms, &features, range, context.rounds);
         let mut told: Vec<(String, serde_json::Value)> = vec![
-            ("arms".into(), n_arms.into()),
             ("users in the file".into(), n_users.into()),
             ("share of users for whom each arm is best".into(), shares(&rewards, n_arms).into()),
         ];
-        if !self.synthetic {
+        if !is_synthetic {
             let card = format!(
-                "{}: {n_users} users, {} numbers and {} categories as features; {n_arms} arms, best for {} of the users",
-                self.file,
-                self.features.n_numbers(),
-                of_features - self.features.n_numbers(),
+                "{name}: {n_users} users, {} numbers and {} categories as features; {n_arms} arms, best for {} of the users",
+                feature_plan.numbers.len(),
+                of_features - feature_plan.numbers.len(),
                 shares(&rewards, n_arms).iter().map(|share| format!("{:.0} %", 100.0 * share)).collect::<Vec<_>>().join(", "),
             );
             told.push(("table".into(), card.into()));
@@ -250,19 +207,22 @@ impl ContextsTablePlan {
             told.push(("users".into(), "are drawn again every round, so that the same user may return: `privateer account --participations k` prices k rounds".into()));
         }
         told.push(("unit of regret".into(), "that of the reward".into()));
-        told.extend(self.synthetic.then(synthetic::fact));
+        told.extend(is_synthetic.then(synthetic_fact));
         let mut notes = Vec::new();
         if self.again {
             notes.push("users are drawn again every round: the claim is about one round of a user".to_owned());
         }
         let used = [(DataDerived::Levels, features.takes_levels), (DataDerived::Range, takes_range)];
-        let real = !self.synthetic;
-        let derived = self.public.split(used.into_iter().filter_map(|(kind, is_used)| (is_used && real).then_some(kind)));
-        let table = Arc::new(UserTable { contexts: features.contexts, rewards, dimension: features.dimension, n_arms });
+        let derived = self.public.split(!is_synthetic, used);
+        let (table, dimension) = (Arc::new((features.contexts, rewards)), features.dimension);
         let (again, streams) = (self.again, context.streams.clone());
-        let draw = move |trial| -> Result<Box<dyn ContextInstance>, Error> {
-            let order = Order::new(n_users, again, streams.of(trial, Purpose::Contexts));
-            Ok(Box::new(ContextsTableInstance { table: Arc::clone(&table), order }))
+        let draw = move |trial| {
+            let (table, mut order) = (Arc::clone(&table), Order::new(n_users, again, streams.of(trial, Purpose::Contexts)));
+            Ok(Users::new(User::new(dimension, n_arms), None, move |user| {
+                order.next();
+                user.context.copy_from_slice(order.of(&table.0, dimension));
+                user.means.copy_from_slice(order.of(&table.1, n_arms));
+            }))
         };
         Ok(Contextual { derived_numbers: derived, notes, ..Contextual::new(facts, told, draw) })
     }
@@ -277,16 +237,6 @@ fn shares(rewards: &[f64], n_arms: usize) -> Vec<f64> {
     }
     let n_rows = (rewards.len() / n_arms) as f64;
     counts.into_iter().map(|count| libm::round(1e4 * count / n_rows) / 1e4).collect()
-}
-
-/// Holds the users with their rewards.
-struct UserTable {
-    /// Contexts, users x d.
-    contexts: Vec<f64>,
-    /// Rewards, users x arms.
-    rewards: Vec<f64>,
-    dimension: usize,
-    n_arms: usize,
 }
 
 /// Orders the rows: by a random permutation, drawn step by step, or by independent draws.
@@ -319,28 +269,5 @@ impl Order {
     /// Returns the current row of a table whose rows have `width` values.
     pub(super) fn of<'a, T>(&self, values: &'a [T], width: usize) -> &'a [T] {
         &values[self.row * width..(self.row + 1) * width]
-    }
-}
-
-struct ContextsTableInstance {
-    table: Arc<UserTable>,
-    order: Order,
-}
-
-impl ContextInstance for ContextsTableInstance {
-    fn next(&mut self) {
-        self.order.next();
-    }
-
-    fn context(&self) -> &[f64] {
-        self.order.of(&self.table.contexts, self.table.dimension)
-    }
-
-    fn means(&self) -> &[f64] {
-        self.order.of(&self.table.rewards, self.table.n_arms)
-    }
-
-    fn reward(&self, arm: usize, _noise: &mut Stream) -> Raw<f64> {
-        Raw::seal(self.means()[arm])
     }
 }

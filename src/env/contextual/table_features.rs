@@ -4,19 +4,108 @@
 //! contains: the constant is 1, a number lies in [-1, 1] after its public range, and at most one of a category's features is 1.
 //! So no entry exceeds 1, and no length exceeds sqrt(1 + columns).
 
+use super::{link, synthetic};
 use crate::env::BuildContext;
-use crate::env::csv_table::{CellKind, Cells};
+use crate::env::csv_table::{CellKind, Cells, read_columns};
 use privateer_config::error::Error;
 use privateer_config::params::Args;
 use privateer_numerics::linalg::dot;
+use privateer_numerics::rng::{Purpose, Stream};
+use privateer_privacy::interactions::{ContextFacts, Link};
 use std::collections::BTreeMap;
+
+/// States the file of the users, and the features that are read from it.
+#[derive(Debug, Clone)]
+pub(super) struct UserFile {
+    pub(super) name: String,
+    about: Option<String>,
+    /// Whether users are made up instead.
+    pub(super) is_synthetic: bool,
+    pub(super) features: FeaturePlan,
+}
+
+impl UserFile {
+    /// Reads `file`, `about`, `synthetic` and the keys of the features.
+    pub(super) fn parse(args: &Args<'_>, doc: &'static str) -> Self {
+        Self {
+            name: args.required_text("file", doc),
+            about: args.text("about", "what the file is and where its publisher has it; shown when it is missing"),
+            is_synthetic: args.flag("synthetic", "make users up instead of reading the file, as many as there are rounds", false),
+            features: FeaturePlan::parse(args),
+        }
+    }
+
+    /// Returns the cells of the features, then those of the columns `outcomes`.
+    ///
+    /// * `made_up` — makes the latter for synthetic users, of whom it is told the right arms
+    pub(super) fn cells(
+        &self,
+        context: &BuildContext<'_>,
+        n_arms: usize,
+        outcomes: impl IntoIterator<Item = (String, CellKind)>,
+        made_up: impl FnOnce(&[usize], &mut Stream) -> Vec<Cells>,
+    ) -> Result<Vec<Cells>, Error> {
+        if self.is_synthetic {
+            let (n_rows, mut stream) = (context.rounds as usize, context.streams.shared(Purpose::Domain));
+            let (mut cells, right) = synthetic::users(&self.features, n_rows, n_arms, &mut stream);
+            cells.extend(made_up(&right, &mut stream));
+            return Ok(cells);
+        }
+        let columns: Vec<_> = self.features.columns().into_iter().chain(outcomes).collect();
+        read_columns(&context.data.find(&self.name, self.about.as_deref(), true)?, &columns, context.file_bytes())
+    }
+}
+
+/// States what policies suppose of the arms of a file.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct SupposedArms {
+    radius: f64,
+    link: Link,
+}
+
+impl SupposedArms {
+    pub(super) fn parse(args: &Args<'_>) -> Self {
+        let doc = "l1 norm that policies suppose of an arm's parameters, at most";
+        let radius = args.number("radius", doc).above(0.0).at_most(1e6).or(1.0);
+        Self { radius, link: link::read(args) }
+    }
+
+    /// Returns the public facts of users with these features and a range of rewards.
+    pub(super) fn facts(self, n_arms: usize, features: &Features, range: (f64, f64), rounds: u64) -> ContextFacts {
+        ContextFacts {
+            n_arms,
+            dimension: features.dimension,
+            largest_entry: features.length.min(1.0),
+            length: features.length,
+            parameter_l1: self.radius,
+            parameter_length: self.radius,
+            mean_range: range,
+            range: Some(range),
+            noise_sd: None,
+            link: self.link,
+            margin: 0.0,
+            rounds,
+        }
+    }
+}
+
+/// Reads two ascending numbers, if the key is present.
+pub(super) fn pair(args: &Args<'_>, key: &'static str, doc: &'static str) -> Option<(f64, f64)> {
+    match args.numbers(key, doc)?.as_slice() {
+        [low, high] if low < high => Some((*low, *high)),
+        _ => {
+            args.reject(key, format!("`{key}` is no pair of ascending numbers"), "two numbers [lo, hi] with lo < hi");
+            None
+        }
+    }
+}
 
 /// States the columns that are features, and their encoding.
 #[derive(Debug, Clone)]
 pub(super) struct FeaturePlan {
-    numbers: Vec<String>,
-    lows: Vec<f64>,
-    highs: Vec<f64>,
+    pub(super) numbers: Vec<String>,
+    /// Public ranges of the numbers.
+    pub(super) ranges: Vec<(f64, f64)>,
     categories: Vec<String>,
     least: u64,
     missing: &'static str,
@@ -31,14 +120,12 @@ pub(super) struct Features {
     pub(super) contexts: Vec<f64>,
     /// Bound on the Euclidean length of a context.
     pub(super) length: f64,
-    /// Facts for the manifest.
     pub(super) facts: Vec<(String, serde_json::Value)>,
     /// Whether levels of categories were taken from the file.
     pub(super) takes_levels: bool,
 }
 
 impl FeaturePlan {
-    /// Reads the keys of the features.
     pub(super) fn parse(args: &Args<'_>) -> Self {
         let numbers = args.texts("numbers", "columns of numbers that are features, by name").unwrap_or_default();
         let lows =
@@ -69,7 +156,8 @@ impl FeaturePlan {
             let message = format!("a range from {} to {} is empty", lows[at], highs[at]);
             args.reject("highs", message, "ends above those of `lows`");
         }
-        Self { numbers, lows, highs, categories, least, missing, length }
+        let ranges = lows.into_iter().zip(highs).collect();
+        Self { numbers, ranges, categories, least, missing, length }
     }
 
     /// Returns the columns to read: numbers, then categories.
@@ -104,20 +192,7 @@ impl FeaturePlan {
         }
     }
 
-    /// Returns the number of columns of numbers.
-    pub(super) fn n_numbers(&self) -> usize {
-        self.numbers.len()
-    }
-
-    /// Returns the public ranges of the numbers.
-    pub(super) fn ranges(&self) -> Vec<(f64, f64)> {
-        self.lows.iter().copied().zip(self.highs.iter().copied()).collect()
-    }
-
     /// Builds the contexts from the cells of [`FeaturePlan::columns`], with `rows` rows.
-    ///
-    /// # Errors
-    /// If they would not fit into memory.
     pub(super) fn build(&self, cells: &[Cells], rows: usize, context: &BuildContext<'_>) -> Result<Features, Error> {
         let levels: Vec<BTreeMap<&str, usize>> = cells.iter().filter_map(|cells| self.levels(cells)).collect();
         let n_levels: usize = levels.iter().map(BTreeMap::len).sum();
@@ -129,12 +204,12 @@ impl FeaturePlan {
         )?;
         let mut contexts = vec![0.0; rows * dimension];
         let (mut moved, mut missing, mut shortened, mut next) = (0_u64, 0_u64, 0_u64, 1);
-        let mut ranges = self.lows.iter().zip(&self.highs);
+        let mut ranges = self.ranges.iter().copied();
         let mut levels = levels.iter();
         for cells in cells {
             match cells {
                 Cells::Numbers(values) => {
-                    let (&low, &high) = ranges.next().unwrap_or((&-1.0, &1.0));
+                    let (low, high) = ranges.next().unwrap_or((-1.0, 1.0));
                     let (middle, half) = (0.5 * low + 0.5 * high, 0.5 * high - 0.5 * low);
                     for (row, value) in contexts.chunks_exact_mut(dimension).zip(values) {
                         missing += u64::from(value.is_nan());
@@ -165,7 +240,6 @@ impl FeaturePlan {
             }
         }
         let facts = vec![
-            ("features of a context".into(), dimension.into()),
             ("length of a context, at most".into(), length.into()),
             ("contexts shortened to that length".into(), shortened.into()),
             ("numbers beyond their public range, moved to its end".into(), moved.into()),

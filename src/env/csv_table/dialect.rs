@@ -2,8 +2,7 @@
 
 use std::borrow::Cow;
 
-/// Separators of fields besides the comma.
-const OTHERS: [char; 3] = [';', '\t', '|'];
+const SEPARATORS: [char; 4] = [',', ';', '\t', '|'];
 
 /// Holds how a file writes its table.
 #[derive(Debug, PartialEq, Eq)]
@@ -12,7 +11,6 @@ pub(super) struct Dialect<'a> {
     pub(super) text: Cow<'a, str>,
     /// Number of lines before that.
     pub(super) skipped_lines: usize,
-    /// What separates fields.
     pub(super) separator: u8,
 }
 
@@ -24,22 +22,17 @@ impl<'a> Dialect<'a> {
         let after: usize = comments.iter().map(|line| line.len()).sum();
         let next = text[after..].lines().find(|line| !line.trim().is_empty());
         // Rows whose first cell begins with the sign, and no comments.
-        let separated =
-            next.map(|row| [',', ';', '\t', '|'].into_iter().map(|sign| row.matches(sign).count()).max().unwrap_or(0));
-        let like_rows =
-            |line: &&&str| [',', ';', '\t', '|'].into_iter().any(|sign| Some(line.matches(sign).count()) == separated);
+        let separated = next.map(|row| SEPARATORS.map(|sign| row.matches(sign).count()).into_iter().max().unwrap_or(0));
+        let like_rows = |line: &&&str| SEPARATORS.iter().any(|&sign| Some(line.matches(sign).count()) == separated);
         let rows = if separated == Some(0) { 0 } else { comments.iter().filter(like_rows).count() };
         if 1 < rows {
-            let mut lines = text.lines().filter(|line| !line.trim().is_empty());
-            let separator = lines.next().zip(lines.next()).map_or(b',', |(first, second)| separator(first, second));
-            return Self { text: Cow::Borrowed(text), skipped_lines: 0, separator };
+            return Self::from_first_row(Cow::Borrowed(text), 0);
         }
         // The last of these lines is the header where it names as many columns as the next row has numbers.
         let header = comments.last().zip(next).filter(|(line, row)| {
             let separator = separator(line.trim_start_matches(['#', ' ']).trim_end(), row);
             let names: Vec<&str> = line.trim_end().split(separator as char).collect();
             let is_name = |name: &&str| name.trim_matches(['#', ' ']).parse::<f64>().is_err();
-            let is_number = |cell: &str| cell.trim().replace(',', ".").parse::<f64>().is_ok();
             names.len() == row.split(separator as char).count()
                 && names.iter().all(is_name)
                 && row.split(separator as char).any(is_number)
@@ -52,28 +45,36 @@ impl<'a> Dialect<'a> {
         if let Some((line, _)) = header {
             // One byte for another: places in messages stay those of the file.
             let signs = line.len() - line.trim_start_matches(['#', ' ']).len();
-            let is_name = line[signs..].starts_with([',', ';', '\t', '|']);
+            let is_name = line[signs..].starts_with(SEPARATORS);
             if !is_name {
                 body = Cow::Owned(format!("{}{}", " ".repeat(signs), &text[start + signs..]));
             }
         }
-        let mut lines = body.lines().filter(|line| !line.trim().is_empty());
-        let separator = lines.next().zip(lines.next()).map_or(b',', |(first, second)| separator(first, second));
-        Self { text: body, skipped_lines, separator }
+        Self::from_first_row(body, skipped_lines)
     }
+
+    fn from_first_row(text: Cow<'a, str>, skipped_lines: usize) -> Self {
+        let mut lines = text.lines().filter(|line| !line.trim().is_empty());
+        let separator = lines.next().zip(lines.next()).map_or(b',', |(first, second)| separator(first, second));
+        Self { text, skipped_lines, separator }
+    }
+}
+
+/// Returns whether a cell is a number, with either decimal mark.
+fn is_number(cell: &str) -> bool {
+    cell.trim().replace(',', ".").parse::<f64>().is_ok()
 }
 
 /// Returns what separates the fields of two rows.
 fn separator(first: &str, second: &str) -> u8 {
-    let is_number = |part: &str| part.trim().replace(',', ".").parse::<f64>().is_ok();
-    let other = OTHERS.into_iter().find(|&other| {
+    let other = SEPARATORS[1..].iter().find(|&&other| {
         let n_fields = first.split(other).count();
         1 < n_fields
             && n_fields == second.split(other).count()
             && second.split(other).any(is_number)
             && (second.split(other).all(is_number) || !first.contains(','))
     });
-    other.map_or(b',', |other| other as u8)
+    other.map_or(b',', |&other| other as u8)
 }
 
 /// Reads numbers; in files with semicolons between fields, their decimal mark may be a comma, but for all of them.

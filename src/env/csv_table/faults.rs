@@ -60,9 +60,6 @@ impl<'a> Faults<'a> {
     }
 
     /// Returns success, or up to eight messages.
-    ///
-    /// # Errors
-    /// [`Error::Input`] if any fault was recorded.
     pub(super) fn into_result(self) -> Result<(), Error> {
         if self.found.is_empty() {
             return Ok(());

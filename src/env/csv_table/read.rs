@@ -119,13 +119,9 @@ pub(super) fn scan(
         .delimiter(dialect.separator)
         .from_reader(dialect.text.as_bytes());
     let mut records = reader.records().peekable();
-    let mistake = |message: String| Diagnostic::new(message).refuse();
-    let Some(first) = records.next() else {
+    let broken = |error: csv::Error| Diagnostic::new(format!("`{shown}` is not CSV: {error}")).error();
+    let Some(first) = records.next().transpose().map_err(broken)? else {
         return Diagnostic::new(format!("`{shown}` is empty")).expected("rows of numbers").refuse();
-    };
-    let first = match first {
-        Ok(record) => record,
-        Err(error) => return mistake(format!("`{shown}` is not CSV: {error}")),
     };
     let mut numbers = Numbers::new(dialect.separator);
     let is_number = |cell: &str| numbers.holds(cell);
@@ -147,7 +143,7 @@ pub(super) fn scan(
     };
     let kept = choose(&shown, &names, named, options.columns.as_deref(), &options.except)?;
     if let Some(&at) = kept.iter().find(|&&at| names[at].contains(is_unprintable)) {
-        return mistake(format!("`{shown}` has a control character in the name of column {}", at + 1));
+        return Diagnostic::new(format!("`{shown}` has a control character in the name of column {}", at + 1)).refuse();
     }
     let cells = kept.len() as f64 * (1 + dialect.text.bytes().filter(|byte| *byte == b'\n').count()) as f64;
     // A list that grows is held twice for a moment, and the new one has twice the room.
@@ -157,10 +153,7 @@ pub(super) fn scan(
     let (mut rows, mut dropped_rows) = (0, Vec::new());
     let data = (!named).then(|| Ok(first.clone())).into_iter().chain(records);
     for record in data {
-        let record = match record {
-            Ok(record) => record,
-            Err(error) => return mistake(format!("`{shown}` is not CSV: {error}")),
-        };
+        let record = record.map_err(broken)?;
         if record.len() != names.len() {
             faults.row(&record, names.len(), named);
             continue;
@@ -238,7 +231,6 @@ pub fn read_columns(path: &Path, columns: &[(String, CellKind)], most_bytes: u64
 }
 
 /// Returns the fields of the wanted columns.
-///
 fn choose(file: &str, names: &[String], named: bool, wanted: Option<&[String]>, except: &[String]) -> Result<Vec<usize>, Error> {
     let Some(wanted) = wanted else {
         let out = if except.is_empty() { Vec::new() } else { choose(file, names, named, Some(except), &[])? };

@@ -18,29 +18,18 @@ pub struct CsvShape {
 }
 
 impl CsvShape {
-    /// Computes the shape of a text.
-    ///
-    /// # Errors
-    /// A description of the fault.
-    pub fn of(text: &str) -> Result<Self, String> {
-        let mut reader = csv::ReaderBuilder::new().flexible(true).from_reader(text.as_bytes());
-        let header = reader.headers().map_err(|error| error.to_string())?;
-        let columns = header.iter().map(|name| name.trim().to_owned()).collect();
-        let mut rows = 0;
-        let mut record = csv::StringRecord::new();
-        while reader.read_record(&mut record).map_err(|error| error.to_string())? {
-            rows += 1;
-        }
-        Ok(Self { columns, rows, sha256: text_sha256(text) })
-    }
-
     /// Computes the shape of a file, plain or gzip.
     ///
     /// # Errors
     /// As [`super::read_table`], except for the numbers.
     pub fn read(path: &Path) -> Result<Self, Error> {
-        Self::of(&read_text(path, MOST_BYTES)?)
-            .map_err(|problem| Diagnostic::new(format!("`{}` is not CSV: {problem}", path.display())).error())
+        let text = read_text(path, MOST_BYTES)?;
+        let refused = |error: csv::Error| Diagnostic::new(format!("`{}` is not CSV: {error}", path.display())).error();
+        let mut reader = csv::ReaderBuilder::new().flexible(true).from_reader(text.as_bytes());
+        let header = reader.headers().map_err(refused)?;
+        let columns = header.iter().map(|name| name.trim().to_owned()).collect();
+        let rows = reader.records().try_fold(0, |rows, record| record.map(|_| rows + 1)).map_err(refused)?;
+        Ok(Self { columns, rows, sha256: text_sha256(&text) })
     }
 }
 

@@ -34,7 +34,8 @@ pub fn read_text(path: &Path, most_bytes: u64) -> Result<String, Error> {
         return parquet_text(path, bytes, input);
     }
     if let Some((_, format, hint)) = OTHERS.iter().find(|(magic, _, _)| bytes.starts_with(magic)) {
-        return Err(not_csv(path, format, hint));
+        let message = format!("`{}` is {format}", path.display());
+        return Diagnostic::new(message).expected("CSV text, plain or gzip").hint(*hint).refuse();
     }
     let text = String::from_utf8(bytes).map_err(|error| not_utf8(path, error.as_bytes(), error.utf8_error().valid_up_to()))?;
     Ok(text.strip_prefix('\u{feff}').map(str::to_owned).unwrap_or(text))
@@ -52,11 +53,6 @@ fn unpack(path: &Path, packed: &[u8], input: Input<'_>) -> Result<Vec<u8>, Error
         return Err(Input { what: "unpacked data file", ..input }.too_large(path));
     }
     input.read_stream(path, MultiGzDecoder::new(packed))
-}
-
-fn not_csv(path: &Path, found: &str, hint: &str) -> Error {
-    let message = format!("`{}` is {found}", path.display());
-    Diagnostic::new(message).expected("CSV text, plain or gzip").hint(hint).error()
 }
 
 fn not_utf8(path: &Path, bytes: &[u8], at: usize) -> Error {

@@ -11,17 +11,20 @@ pub static NOISES: List<Arc<dyn Noise>> = &[
     Named::new("student-t", "Student's t around the mean: heavy tails", "", student_t::parse),
     Named::new("pareto", "symmetric Pareto around the mean: heavier tails", "", pareto::parse),
     Named::new("sub-weibull", "symmetric Weibull around the mean: sub-Weibull tails", "Zhou2021", sub_weibull::parse),
-    Named { name: "bernoulli", summary: "1 with probability the mean, else 0", paper: "", build: bernoulli::parse },
+    Named::new("bernoulli", "1 with probability the mean, else 0", "", bernoulli::parse),
     Named::new("none", "the mean itself", "", silent::parse),
 ];
 
-/// Reads a noise under `key`; `None` if it is wrong (an error is then recorded).
-pub fn parse_noise(args: &Args<'_>, key: &'static str) -> Option<Arc<dyn Noise>> {
+/// Reads the key `noise`; no noise if it is wrong (an error is then recorded).
+pub fn parse_noise(args: &Args<'_>) -> Arc<dyn Noise> {
     let items = args.items(NOISES);
-    let variant = args.required_variant(key, "observation noise", &items.names())?;
-    let noise = items.read(&variant.kind, &variant.args)?;
-    args.absorb(&variant.args);
-    Some(noise)
+    let variant = args.required_variant("noise", "observation noise", &items.names());
+    let read = variant.and_then(|variant| {
+        let noise = items.read(&variant.kind, &variant.args)?;
+        args.absorb(&variant.args);
+        Some(noise)
+    });
+    read.unwrap_or_else(|| Arc::new(silent::Silent))
 }
 
 #[cfg(test)]

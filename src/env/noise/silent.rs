@@ -6,7 +6,7 @@ use privateer_numerics::rng::Stream;
 use std::sync::Arc;
 
 #[derive(Debug)]
-struct Silent;
+pub(super) struct Silent;
 
 /// Reads the noise's keys; there are none.
 pub(super) fn parse(args: &Args<'_>) -> Arc<dyn Noise> {

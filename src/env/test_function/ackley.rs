@@ -1,17 +1,13 @@
 //! Defines the test function `ackley` (any number of coordinates).
 
-use super::shape::{undivided, unit};
-use super::{Form, Sizes, TestFunction};
+use super::{Sizes, TestFunction};
 use std::f64::consts::{E, PI};
 
 /// `-[20 + e - 20 exp(-0.2 |z|/sqrt(d)) - exp(mean cos(2 pi z))]` on `[-32.768, 32.768]^d`.
 ///
 /// The scaled form is divided by 20 + e - 1/e, which bounds its magnitude.
-pub static ACKLEY: TestFunction = TestFunction {
-    sizes: Sizes::UpTo { usual: 2, most: 1000 },
-    textbook: Form { domain: own_box, formula_box: own_box, formula, summand: None, divisor: undivided, optimum },
-    scaled: Form { domain: unit, formula_box: own_box, formula, summand: None, divisor: |_| 20.0 + E - 1.0 / E, optimum },
-};
+pub static ACKLEY: TestFunction =
+    TestFunction::new(Sizes::UpTo { usual: 2, most: 1000 }, own_box, formula, optimum, |_| 20.0 + E - 1.0 / E);
 
 fn own_box(_axis: usize) -> (f64, f64) {
     (-32.768, 32.768)

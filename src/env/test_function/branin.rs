@@ -1,18 +1,13 @@
 //! Defines the test function `branin` (two coordinates).
 
-use super::shape::{undivided, unit};
-use super::{Form, Sizes, TestFunction};
+use super::{Sizes, TestFunction};
 use std::f64::consts::PI;
 
 /// `-[(z_2 - b z_1² + c z_1 - 6)² + 10 (1 - s) cos z_1 + 10]` on `[-5, 10] x [0, 15]`.
 ///
 /// `b = 5.1/(4 pi²)`, `c = 5/pi`, `s = 1/(8 pi)`. The scaled form is divided by the magnitude at (-5, 0), the lowest value of
 /// the box.
-pub static BRANIN: TestFunction = TestFunction {
-    sizes: Sizes::One(2),
-    textbook: Form { domain: own_box, formula_box: own_box, formula, summand: None, divisor: undivided, optimum },
-    scaled: Form { domain: unit, formula_box: own_box, formula, summand: None, divisor: |_| -formula(&[-5.0, 0.0]), optimum },
-};
+pub static BRANIN: TestFunction = TestFunction::new(Sizes::One(2), own_box, formula, optimum, |_| -formula(&[-5.0, 0.0]));
 
 fn own_box(axis: usize) -> (f64, f64) {
     if axis == 0 { (-5.0, 10.0) } else { (0.0, 15.0) }

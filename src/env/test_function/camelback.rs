@@ -1,16 +1,11 @@
 //! Defines the test function `camelback`: the six-hump camel (two coordinates).
 
-use super::shape::{undivided, unit};
-use super::{Form, Sizes, TestFunction};
+use super::{Sizes, TestFunction};
 
 /// `-[(4 - 2.1 u² + u⁴/3) u² + u v + (4 v² - 4) v²]` on `[-2, 2] x [-1, 1]`.
 ///
 /// The scaled form is divided by 5 (Mutny2018).
-pub static CAMELBACK: TestFunction = TestFunction {
-    sizes: Sizes::One(2),
-    textbook: Form { domain: own_box, formula_box: own_box, formula, summand: None, divisor: undivided, optimum },
-    scaled: Form { domain: unit, formula_box: own_box, formula, summand: None, divisor: |_| 5.0, optimum },
-};
+pub static CAMELBACK: TestFunction = TestFunction::new(Sizes::One(2), own_box, formula, optimum, |_| 5.0);
 
 fn own_box(axis: usize) -> (f64, f64) {
     if axis == 0 { (-2.0, 2.0) } else { (-1.0, 1.0) }

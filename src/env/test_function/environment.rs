@@ -1,6 +1,6 @@
 //! Provides the environment of every test function: its values on a discretized box.
 
-use super::{Form, Sizes, TestFunction};
+use super::{Form, TestFunction};
 use crate::env::domain::Place;
 use crate::env::function::FunctionPlan;
 use crate::env::{BuildContext, Environment, EnvironmentPlan};
@@ -21,12 +21,8 @@ impl TestEnvironment {
     pub fn parse(function: &'static TestFunction, args: &Args<'_>) -> EnvironmentPlan {
         let doc = "as in the literature, on its own box; or on [-1/2, 1/2]^d, divided so that values are of order one";
         let scaled = args.word("variant", doc, &["textbook", "scaled"], Some("textbook")) == "scaled";
-        let (dimension, most) = match function.sizes {
-            Sizes::One(dimension) => (dimension, None),
-            Sizes::UpTo { usual, most } => (usual, Some(most)),
-        };
-        let place =
-            Place::Box { edges: function.form(scaled).domain, dimension, most, additive: function.textbook.summand.is_some() };
+        let (edges, additive) = (function.form(scaled).domain, function.textbook.summand.is_some());
+        let place = Place::Box { edges, sizes: function.sizes, additive };
         let plan = Self { function, scaled, plan: FunctionPlan::parse(args, place) };
         EnvironmentPlan::new(move |context| plan.build(context))
     }
@@ -35,7 +31,22 @@ impl TestEnvironment {
         self.function.form(self.scaled)
     }
 
-    /// As [`EnvironmentPlan::build`].
+    /// Returns the facts over a domain of this dimension, whose largest value is `largest`.
+    ///
+    /// * `size` — what counts its points, and their number
+    fn facts(&self, dimension: usize, largest: f64, size: (&str, usize)) -> Vec<(String, serde_json::Value)> {
+        let (maximiser, maximum) = self.form().best(dimension);
+        let mut facts = self.plan.facts(dimension);
+        facts.extend([
+            (size.0.to_owned(), size.1.into()),
+            ("variant".to_owned(), if self.scaled { "scaled" } else { "textbook" }.into()),
+            ("maximum of the function over its box".to_owned(), maximum.into()),
+            ("at".to_owned(), maximiser.into()),
+            ("largest value on the domain".to_owned(), largest.into()),
+        ]);
+        facts
+    }
+
     fn build(&self, context: &BuildContext<'_>) -> Result<Environment, Error> {
         if let Some(kernel) = &self.plan.kernel
             && let Some(product) = self.plan.domain.product(kernel, context)?
@@ -46,17 +57,7 @@ impl TestEnvironment {
         let (points, form) = (domain.points, self.form());
         let values = (0..points.n_points()).map(|point| form.value(points.point(point))).collect();
         let instance = self.plan.instance(values, context.rounds)?;
-        let (maximiser, maximum) = form.best(points.dimension());
-        let mut facts = vec![
-            ("points".to_owned(), points.n_points().into()),
-            ("dimension".to_owned(), points.dimension().into()),
-            ("variant".to_owned(), if self.scaled { "scaled" } else { "textbook" }.into()),
-            ("maximum of the function over its box".to_owned(), maximum.into()),
-            ("at".to_owned(), maximiser.into()),
-            ("largest value on the domain".to_owned(), instance.mean(instance.best()).into()),
-            self.plan.regret_unit().fact(),
-        ];
-        facts.extend(self.plan.set_facts());
+        let facts = self.facts(points.dimension(), instance.best_mean(), ("points", points.n_points()));
         let (points, kernel, set_size) = (Some(points), Some(domain.kernel), self.plan.set_size());
         Ok(Environment { points, kernel, set_size, ..Environment::of(instance, domain.gram, facts) })
     }
@@ -68,16 +69,8 @@ impl TestEnvironment {
             (0..points.n_points()).map(move |point| form.axis_value(axis, points.point(point)[0], d)).collect::<Vec<f64>>()
         });
         let instance = self.plan.instance_over(&product, rows.collect(), context.rounds)?;
-        let (maximiser, maximum) = form.best(d);
-        let facts = vec![
-            ("points on each axis, freely combined".to_owned(), product.rows(0).len().into()),
-            ("dimension".to_owned(), d.into()),
-            ("variant".to_owned(), if self.scaled { "scaled" } else { "textbook" }.into()),
-            ("maximum of the function over its box".to_owned(), maximum.into()),
-            ("at".to_owned(), maximiser.into()),
-            ("largest value on the domain".to_owned(), instance.best_mean().into()),
-            self.plan.regret_unit().fact(),
-        ];
+        let size = ("points on each axis, freely combined", product.rows(0).len());
+        let facts = self.facts(d, instance.best_mean(), size);
         // The covariance is never evaluated, because the points cannot be listed.
         let environment = Environment::of(instance, Arc::new(TableGram::new(0, Vec::new())), facts);
         let kernel = Some(Arc::clone(product.kernel()));
@@ -87,7 +80,7 @@ impl TestEnvironment {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{ackley, branin, camelback, hartmann, levy, michalewicz, styblinski_tang};
+    use super::super::{Sizes, ackley, branin, camelback, hartmann, levy, michalewicz, styblinski_tang};
     use super::*;
     use privateer_gp::Points;
     use privateer_numerics::rng::{Purpose, Streams};

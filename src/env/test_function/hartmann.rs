@@ -1,14 +1,9 @@
 //! Defines the test function `hartmann-6` (six coordinates).
 
-use super::shape::{undivided, unit};
-use super::{Form, Sizes, TestFunction};
+use super::{Sizes, TestFunction};
 
 /// `sum_i c_i exp(-sum_j A_ij (z_j - P_ij)²)` on `[0, 1]^6`; scaled: divided by its maximum.
-pub static HARTMANN_6: TestFunction = TestFunction {
-    sizes: Sizes::One(6),
-    textbook: Form { domain: own_box, formula_box: own_box, formula, summand: None, divisor: undivided, optimum },
-    scaled: Form { domain: unit, formula_box: own_box, formula, summand: None, divisor: |d| optimum(d).1, optimum },
-};
+pub static HARTMANN_6: TestFunction = TestFunction::new(Sizes::One(6), own_box, formula, optimum, |d| optimum(d).1);
 
 fn own_box(_axis: usize) -> (f64, f64) {
     (0.0, 1.0)

@@ -1,25 +1,14 @@
 //! Defines the test function `levy` (any number of coordinates).
 
-use super::shape::{undivided, unit};
-use super::{Form, Sizes, TestFunction};
+use super::{Sizes, TestFunction};
 use std::f64::consts::PI;
 
 /// Levy's function on `[-10, 10]^d`, negated.
 ///
 /// `-[sin²(pi w_1) + sum_{i<d} (w_i - 1)² (1 + 10 sin²(pi w_i + 1)) + (w_d - 1)² (1 + sin²(2 pi w_d))]`, `w = 1 + (z - 1)/4`.
 /// The scaled form is divided by `1 + 83.1875 (d - 1) + 15.125`, which bounds its magnitude because |w - 1| <= 2.75.
-pub static LEVY: TestFunction = TestFunction {
-    sizes: Sizes::UpTo { usual: 2, most: 1000 },
-    textbook: Form { domain: own_box, formula_box: own_box, formula, summand: None, divisor: undivided, optimum },
-    scaled: Form {
-        domain: unit,
-        formula_box: own_box,
-        formula,
-        summand: None,
-        divisor: |d| 16.125 + 83.1875 * (d as f64 - 1.0),
-        optimum,
-    },
-};
+pub static LEVY: TestFunction =
+    TestFunction::new(Sizes::UpTo { usual: 2, most: 1000 }, own_box, formula, optimum, |d| 16.125 + 83.1875 * (d as f64 - 1.0));
 
 fn own_box(_axis: usize) -> (f64, f64) {
     (-10.0, 10.0)

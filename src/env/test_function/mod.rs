@@ -10,5 +10,6 @@ pub mod michalewicz;
 mod shape;
 pub mod styblinski_tang;
 
+pub use super::domain::Sizes;
 pub use environment::TestEnvironment;
-pub use shape::{Form, Sizes, TestFunction};
+pub use shape::{Form, TestFunction};

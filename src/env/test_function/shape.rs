@@ -1,5 +1,7 @@
 //! Defines test functions.
 
+use super::Sizes;
+
 /// Describes a function to be maximised, in its textbook form and in a scaled form.
 #[derive(Debug)]
 pub struct TestFunction {
@@ -9,20 +11,6 @@ pub struct TestFunction {
     pub textbook: Form,
     /// The form on the cube `[-1/2, 1/2]^d`, with values divided to be of order one.
     pub scaled: Form,
-}
-
-/// States the supported numbers of coordinates.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Sizes {
-    /// This number only.
-    One(usize),
-    /// Up to `most`, by default `usual`.
-    UpTo {
-        /// Default number.
-        usual: usize,
-        /// Largest number.
-        most: usize,
-    },
 }
 
 /// Describes a function of z, the point of the domain mapped from its box onto the formula's box.
@@ -71,6 +59,21 @@ impl Form {
 }
 
 impl TestFunction {
+    /// Describes a function whose scaled form is the textbook form on the cube, divided by `divisor`.
+    ///
+    /// * `own_box`, `formula`, `optimum` — of the textbook form, as in [`Form`]
+    pub const fn new(
+        sizes: Sizes,
+        own_box: fn(usize) -> (f64, f64),
+        formula: fn(&[f64]) -> f64,
+        optimum: fn(usize) -> (Vec<f64>, f64),
+        divisor: fn(usize) -> f64,
+    ) -> Self {
+        let textbook = Form { domain: own_box, formula_box: own_box, formula, summand: None, divisor: undivided, optimum };
+        let scaled = Form { domain: unit, formula_box: own_box, formula, summand: None, divisor, optimum };
+        Self { sizes, textbook, scaled }
+    }
+
     /// Returns the scaled or the textbook form.
     pub fn form(&self, scaled: bool) -> &Form {
         if scaled { &self.scaled } else { &self.textbook }

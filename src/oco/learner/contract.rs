@@ -247,20 +247,13 @@ impl GradientRequest {
     /// # Errors
     /// If the mechanism is not one for vectors.
     pub fn generalized(&self) -> Result<bool, Refusal> {
-        match automatic(self.spec.mechanism, Protects::Gradients, self.spec.calibration) {
-            "generalized-gaussian" => Ok(true),
-            "gaussian" | "none" => Ok(false),
-            name @ "privunit" => Err(Refusal::new(
-                "mechanism",
-                format!("`{name}` releases single vectors, and this learner needs noise on sums or means"),
-                "`auto`, `gaussian`, `generalized-gaussian` or `none`",
-            )),
-            other => Err(Refusal::new(
-                "mechanism",
-                format!("`{other}` is noise of a choice, and this learner releases vectors"),
-                "`auto`, `gaussian`, `generalized-gaussian` or `none`",
-            )),
-        }
+        let message = match automatic(self.spec.mechanism, Protects::Gradients, self.spec.calibration) {
+            "generalized-gaussian" => return Ok(true),
+            "gaussian" | "none" => return Ok(false),
+            name @ "privunit" => format!("`{name}` releases single vectors, and this learner needs noise on sums or means"),
+            other => format!("`{other}` is noise of a choice, and this learner releases vectors"),
+        };
+        Err(Refusal::new("mechanism", message, "`auto`, `gaussian`, `generalized-gaussian` or `none`"))
     }
 
     /// Returns the name and the noise of one gradient per sample; `auto` takes the least in the tight calibration.

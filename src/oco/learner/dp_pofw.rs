@@ -9,7 +9,6 @@ use privateer_privacy::gradients::{Choice, Sample, VertexChoice};
 use privateer_privacy::{Protects, Raw, Refusal, automatic};
 use std::sync::Arc;
 
-/// As [`super::LearnerPlan::prepare`].
 pub(super) fn prepare(setting: &Setting, request: &GradientRequest, learning_rate: f64) -> Result<PreparedLearner, Refusal> {
     let Some(vertices) = setting.set.vertices() else {
         let message = format!("`dp-pofw` chooses among vertices, and those of the {} are not listed", setting.set.words());

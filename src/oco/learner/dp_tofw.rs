@@ -12,7 +12,6 @@ use privateer_privacy::gradients::{PrefixGradients, Sample, Start};
 use privateer_privacy::{Raw, Refusal};
 use std::sync::Arc;
 
-/// As [`super::LearnerPlan::prepare`].
 pub(super) fn prepare(setting: &Setting, request: &GradientRequest, learning_rate: f64) -> Result<PreparedLearner, Refusal> {
     let (terms, generalized) = (request.terms(setting)?, request.generalized()?);
     let factorisation = request.factorisation(setting.rounds, request.spec.budget.participation)?;

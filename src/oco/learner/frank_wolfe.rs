@@ -63,9 +63,7 @@ impl FrankWolfe {
 
     /// Steps by `theta += eta (v - theta)`, v the vertex of this index.
     pub fn follow_vertex(&mut self, index: usize, eta: f64) {
-        let mut vertex = std::mem::take(&mut self.vertex);
-        self.set.vertex(index, &mut vertex);
-        self.vertex = vertex;
+        self.set.vertex(index, &mut self.vertex);
         self.step(eta);
     }
 

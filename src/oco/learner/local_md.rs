@@ -23,7 +23,6 @@ pub fn mirror_step(norm: Norm, eta: f64, radius: f64, dual: &[f64], out: &mut [f
     out.iter_mut().for_each(|out| *out *= length);
 }
 
-/// As [`super::LearnerPlan::prepare`].
 pub(super) fn prepare(setting: &Setting, request: &GradientRequest, learning_rate: f64) -> Result<PreparedLearner, Refusal> {
     let p = setting.set.norm().exponent();
     if !(1.0 < p && p <= 2.0) {

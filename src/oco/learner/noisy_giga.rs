@@ -29,7 +29,6 @@ pub fn steps(n: u64, alpha: f64, longest: f64, sigma: f64) -> Arc<HiddenSteps> {
     })
 }
 
-/// As [`super::LearnerPlan::prepare`].
 pub(super) fn prepare(setting: &Setting, request: &GradientRequest, learning_rate: f64) -> Result<PreparedLearner, Refusal> {
     let hidden = Hidden::of(setting, request)?;
     let priced = hidden.terms.iterate_noise()?;

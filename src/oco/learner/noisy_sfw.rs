@@ -23,7 +23,6 @@ pub fn plan(n: u64, learning_rate: f64) -> (BatchPlan, f64) {
     (batches, learning_rate * libm::log(n as f64) / (2.0 * root))
 }
 
-/// As [`super::LearnerPlan::prepare`].
 pub(super) fn prepare(setting: &Setting, request: &GradientRequest, learning_rate: f64) -> Result<PreparedLearner, Refusal> {
     let (terms, generalized) = (request.terms(setting)?, request.generalized()?);
     let (plan, eta) = plan(setting.rounds, learning_rate);

@@ -24,7 +24,6 @@ fn n_steps(n: u64) -> u64 {
     n.saturating_mul(n).saturating_sub(1).max(1)
 }
 
-/// As [`super::LearnerPlan::prepare`].
 pub(super) fn prepare(setting: &Setting, request: &GradientRequest, learning_rate: f64) -> Result<PreparedLearner, Refusal> {
     if !["auto", "gaussian", "none"].contains(&request.spec.mechanism) {
         let message = format!("`{}` is not noise of this learner", request.spec.mechanism);

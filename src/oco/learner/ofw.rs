@@ -3,7 +3,6 @@
 use super::{GradientRequest, PreparedLearner, Setting, dp_tofw};
 use privateer_privacy::{Refusal, Request};
 
-/// As [`super::LearnerPlan::prepare`].
 pub(super) fn prepare(setting: &Setting, request: &GradientRequest, learning_rate: f64) -> Result<PreparedLearner, Refusal> {
     let spec = Request { calibration: request.spec.calibration, ..Request::NONE };
     let open = GradientRequest { spec, clips: request.clips, ..GradientRequest::none() };

@@ -37,7 +37,6 @@ pub fn phases(n: u64, eta: f64, unit: f64) -> Arc<HiddenSteps> {
     })
 }
 
-/// As [`super::LearnerPlan::prepare`].
 pub(super) fn prepare(setting: &Setting, request: &GradientRequest, learning_rate: f64) -> Result<PreparedLearner, Refusal> {
     let hidden = Hidden::of(setting, request)?;
     let priced = hidden.terms.hidden_noise(1.0)?;

@@ -60,7 +60,7 @@ type MakeSums = dyn Fn(&SumsStart) -> Box<dyn SumsLearner> + Send + Sync;
 /// Describes a learner from outside that sees noisy prefix sums of gradients and nothing else.
 ///
 /// Its ledger is that of the sums, by post-processing, and says that the algorithm is not this program's.
-pub struct OwnLearner(Arc<MakeSums>);
+pub struct OwnLearner(SumsPlan);
 
 impl OwnLearner {
     /// Describes a learner; `make` is called once for each trial, so that no bit depends on the trials beside it.
@@ -68,17 +68,18 @@ impl OwnLearner {
         make: impl Fn(&SumsStart) -> Result<L, LearnerFailure> + Send + Sync + 'static,
     ) -> Self {
         let begin = move |start: &SumsStart| Checked::begin(start, |start| Ok(Box::new(make(start)?)));
-        Self(Arc::new(move |start| {
+        let make = move |start: &SumsStart| -> Box<dyn SumsLearner> {
             let alone = SumsStart { n_trials: 1, ..start.clone() };
             Box::new(Apart::of((0..start.n_trials).map(|_| begin(&alone)).collect()))
-        }))
+        };
+        let note = "the learner is foreign code: it received released sums alone";
+        Self(SumsPlan { passes: 1, note: Some(note), facts: |_| Vec::new(), make: Arc::new(make) })
     }
 }
 
 impl From<OwnLearner> for LearnerPlan {
-    fn from(OwnLearner(make): OwnLearner) -> Self {
-        let note = "the learner is foreign code: it received released sums alone";
-        SumsPlan { passes: 1, note: Some(note), facts: |_| Vec::new(), make }.into()
+    fn from(OwnLearner(plan): OwnLearner) -> Self {
+        plan.into()
     }
 }
 

@@ -11,7 +11,6 @@ use privateer_privacy::gradients::{NoNoise, Sample, SampleGradients};
 use privateer_privacy::{Budget, Claim, ClaimUnit, Event, Raw, Refusal};
 use std::sync::Arc;
 
-/// As [`super::LearnerPlan::prepare`].
 pub(super) fn prepare(setting: &Setting, request: &GradientRequest, learning_rate: f64) -> Result<PreparedLearner, Refusal> {
     let open = GradientRequest { clips: request.clips, ..GradientRequest::none() };
     let claim = Claim {

@@ -70,7 +70,6 @@ impl Snowball {
     }
 }
 
-/// As [`super::LearnerPlan::prepare`].
 pub(super) fn prepare(setting: &Setting, request: &GradientRequest, learning_rate: f64) -> Result<PreparedLearner, Refusal> {
     let hidden = Hidden::of(setting, request)?;
     let d = hidden.terms.dimension as f64;

@@ -6,14 +6,9 @@ use std::sync::Arc;
 
 /// Losses of linear predictions.
 pub static LOSSES: List<Arc<dyn Loss>> = &[
-    Named { name: "squared", summary: "(y - z)², its slope clipped (Huber)", paper: "Han2022", build: squared::parse },
-    Named { name: "logistic", summary: "ln(1 + e^z) - y z", paper: "", build: logistic::parse },
-    Named {
-        name: "smoothed-absolute",
-        summary: "absolute deviation, rounded at zero",
-        paper: "",
-        build: smoothed_absolute::parse,
-    },
+    Named::new("squared", "(y - z)², its slope clipped (Huber)", "Han2022", squared::parse),
+    Named::new("logistic", "ln(1 + e^z) - y z", "", logistic::parse),
+    Named::new("smoothed-absolute", "absolute deviation, rounded at zero", "", smoothed_absolute::parse),
 ];
 
 /// Reads a loss under `key`, with this kind when absent; `None` if it is wrong (an error is then recorded).

@@ -65,7 +65,7 @@ fn parse(args: &Args<'_>, response: Response, loss: &'static str) -> Box<Problem
         .count("test_samples", "samples that risk is measured on; validation has as many of its own")
         .between(1, 10_000_000)
         .or(10_000);
-    let plan = RegressionPlan {
+    let plan = Arc::new(RegressionPlan {
         response,
         dimension,
         set,
@@ -74,7 +74,7 @@ fn parse(args: &Args<'_>, response: Response, loss: &'static str) -> Box<Problem
         truth_norm,
         noise,
         test_samples: test_samples as usize,
-    };
+    });
     Box::new(move |context| plan.build(context))
 }
 
@@ -96,8 +96,7 @@ fn divide(x: &mut [f64], size: f64) {
 }
 
 impl RegressionPlan {
-    /// As [`ProblemPlan`].
-    fn build(&self, context: &ProblemContext<'_>) -> Result<Problem, Error> {
+    fn build(self: &Arc<Self>, context: &ProblemContext<'_>) -> Result<Problem, Error> {
         let (Some(set), Some(loss)) = (&self.set, &self.loss) else {
             return Diagnostic::new("the problem has no set or no loss").refuse();
         };
@@ -110,16 +109,8 @@ impl RegressionPlan {
         let evaluation = Arc::new(self.evaluation(set.as_ref(), loss, by_moments, &mut context.streams.shared(Purpose::Domain)));
         let setting = Setting { set, loss: Arc::clone(loss), rounds: context.rounds, sample_radius: 1.0 };
         let facts = self.facts(&setting);
-        let regression = Regression {
-            response: self.response,
-            setting: setting.clone(),
-            evaluation,
-            random_truth: self.random_truth,
-            truth_norm: self.truth_norm,
-            noise: self.noise,
-            streams: context.streams.clone(),
-        };
-        Ok(Problem { setting, facts, trial: Box::new(move |trial| regression.trial(trial)) })
+        let (plan, set, streams) = (Arc::clone(self), Arc::clone(&setting.set), context.streams.clone());
+        Ok(Problem { setting, facts, trial: Box::new(move |trial| plan.trial(set.as_ref(), &evaluation, &streams, trial)) })
     }
 
     fn facts(&self, setting: &Setting) -> Vec<(String, serde_json::Value)> {
@@ -182,48 +173,35 @@ impl RegressionPlan {
         };
         Evaluation::Rows { x, e, law, loss: loss.unclipped().unwrap_or_else(|| Arc::clone(loss)) }
     }
-}
 
-/// Number of samples whose products are added to the moments together.
-const TOGETHER: usize = 128;
-
-struct Regression {
-    response: Response,
-    setting: Setting,
-    evaluation: Arc<Evaluation>,
-    random_truth: bool,
-    truth_norm: f64,
-    noise: f64,
-    streams: Streams,
-}
-
-impl Regression {
-    fn truth(&self, trial: u64) -> Vec<f64> {
-        let norm = self.setting.set.norm();
-        let mut truth = vec![1.0; self.setting.set.dimension()];
+    fn truth(&self, norm: Norm, streams: &Streams, trial: u64) -> Vec<f64> {
+        let mut truth = vec![1.0; self.dimension];
         if self.random_truth {
-            self.streams.of(trial, Purpose::Function).normals(&mut truth);
+            streams.of(trial, Purpose::Function).normals(&mut truth);
         }
         let size = norm.size(&truth);
         truth.iter_mut().for_each(|x| *x *= self.truth_norm / size);
         truth
     }
 
-    fn trial(&self, trial: u64) -> Trial {
-        let truth = Arc::new(self.truth(trial));
-        let score = Score::new(Arc::clone(&self.evaluation), Arc::clone(&truth));
+    fn trial(&self, set: &dyn ConstraintSet, evaluation: &Arc<Evaluation>, streams: &Streams, trial: u64) -> Trial {
+        let truth = Arc::new(self.truth(set.norm(), streams, trial));
+        let score = Score::new(Arc::clone(evaluation), Arc::clone(&truth));
         let mut samples = RegressionSamples {
             ahead: Vec::new(),
             n_used: 0,
-            norm: self.setting.set.norm().dual(),
+            norm: set.norm().dual(),
             response: self.response,
             noise: self.noise,
-            stream: self.streams.of(trial, Purpose::Noise),
+            stream: streams.of(trial, Purpose::Noise),
             truth,
         };
-        Trial::new(self.setting.set.dimension(), score, move |x| samples.draw(x))
+        Trial::new(self.dimension, score, move |x| samples.draw(x))
     }
 }
+
+/// Number of samples whose products are added to the moments together.
+const TOGETHER: usize = 128;
 
 struct RegressionSamples {
     truth: Arc<Vec<f64>>,

@@ -5,9 +5,9 @@ use privateer_config::params::{Args, List, Named};
 
 /// The registered constraint sets.
 pub static SETS: List<Box<SetPlan>> = &[
-    Named { name: "lp-ball", summary: "|theta|_p <= radius, 1 <= p <= infinity", paper: "Han2022", build: lp_ball::parse },
-    Named { name: "simplex", summary: "nonnegative parameters of a given sum", paper: "", build: simplex::parse },
-    Named { name: "polytope", summary: "the hull of stated vertices", paper: "", build: polytope::parse },
+    Named::new("lp-ball", "|theta|_p <= radius, 1 <= p <= infinity", "Han2022", lp_ball::parse),
+    Named::new("simplex", "nonnegative parameters of a given sum", "", simplex::parse),
+    Named::new("polytope", "the hull of stated vertices", "", polytope::parse),
 ];
 
 /// Reads a constraint set under `key`; `None` if it is wrong (an error is then recorded).

@@ -17,14 +17,19 @@ pub struct LpBall {
 
 /// Reads `p` and `radius`.
 pub fn parse(args: &Args<'_>) -> Box<SetPlan> {
-    let p = match args.number("p", "exponent of the norm").at_least(1.0).or_word("inf", "2") {
+    let norm = parse_norm(args, "exponent of the norm", 2.0);
+    let radius = args.number("radius", "radius of the ball, in that norm").above(0.0).at_most(1e9).or(1.0);
+    Box::new(move |dimension| Ok(Arc::new(LpBall::new(norm, radius, dimension))))
+}
+
+/// Reads the norm of the exponent `p`, which is `usual` unless stated.
+pub(super) fn parse_norm(args: &Args<'_>, doc: &'static str, usual: f64) -> Norm {
+    let p = match args.number("p", doc).at_least(1.0).or_word("inf", &usual.to_string()) {
         Some(Err(_)) => f64::INFINITY,
         Some(Ok(p)) => p,
-        None => 2.0,
+        None => usual,
     };
-    let radius = args.number("radius", "radius of the ball, in that norm").above(0.0).at_most(1e9).or(1.0);
-    let norm = Norm::of(p).unwrap_or(Norm::MAX);
-    Box::new(move |dimension| Ok(Arc::new(LpBall::new(norm, radius, dimension))))
+    Norm::of(p).unwrap_or(Norm::MAX)
 }
 
 impl LpBall {
@@ -32,12 +37,6 @@ impl LpBall {
     #[must_use]
     pub fn new(norm: Norm, radius: f64, dimension: usize) -> Self {
         Self { norm, radius, dimension }
-    }
-
-    /// Returns the radius.
-    #[must_use]
-    pub fn radius(&self) -> f64 {
-        self.radius
     }
 }
 
@@ -91,7 +90,7 @@ impl ConstraintSet for LpBall {
     }
 
     fn vertices(&self) -> Option<Arc<dyn Vertices>> {
-        (self.norm.exponent() == 1.0).then(|| Arc::new(Cross { radius: self.radius, dimension: self.dimension }) as Arc<_>)
+        (self.norm.exponent() == 1.0).then(|| Arc::new(*self) as Arc<_>)
     }
 
     fn vertex(&self, index: usize, out: &mut [f64]) {
@@ -106,14 +105,8 @@ impl ConstraintSet for LpBall {
     }
 }
 
-/// Lists the vertices of the l_1 ball in the order `+r e_1 … +r e_d, -r e_1 … -r e_d`.
-#[derive(Debug)]
-struct Cross {
-    radius: f64,
-    dimension: usize,
-}
-
-impl Vertices for Cross {
+/// The vertices of the l_1 ball in the order `+r e_1 … +r e_d, -r e_1 … -r e_d`.
+impl Vertices for LpBall {
     fn count(&self) -> usize {
         2 * self.dimension
     }

@@ -1,5 +1,6 @@
 //! Implements the convex hull of stated vertices.
 
+use super::lp_ball::parse_norm;
 use super::{ConstraintSet, SetPlan};
 use privateer_config::error::{Diagnostic, Error};
 use privateer_config::params::Args;
@@ -23,12 +24,7 @@ pub fn parse(args: &Args<'_>) -> Box<SetPlan> {
     if rows.is_none() {
         args.missing("vertices", "an array of numbers, one vertex after the other");
     }
-    let p = match args.number("p", "exponent of the geometry's norm").at_least(1.0).or_word("inf", "1") {
-        Some(Err(_)) => f64::INFINITY,
-        Some(Ok(p)) => p,
-        None => 1.0,
-    };
-    let (norm, rows) = (Norm::of(p).unwrap_or(Norm::MAX), rows.unwrap_or_default());
+    let (norm, rows) = (parse_norm(args, "exponent of the geometry's norm", 1.0), rows.unwrap_or_default());
     Box::new(move |dimension| match Polytope::new(norm, dimension, rows.clone()) {
         Some(polytope) => Ok(Arc::new(polytope)),
         None => Err(Error::input(
