@@ -2,10 +2,11 @@
 
 use super::failure::{Phase, exception, named};
 use super::guard::RunGuard;
-use super::run::{raised, refuse_fork};
+use super::run::raised;
 use super::spec::Sweep;
 use numpy::{PyArray1, PyReadonlyArray1};
-use privateer::{AskTell, AskTellState, Cpu, Error, Preparation};
+use privateer::spec::CellPlan;
+use privateer::{AskTell, AskTellState, Preparation};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::sync::MutexExt;
@@ -29,26 +30,10 @@ impl AskedTrials {
     fn attached(&self, py: Python<'_>) -> MutexGuard<'_, AskTell> {
         self.trials.lock_py_attached(py).unwrap_or_else(PoisonError::into_inner)
     }
-}
 
-fn made(
-    py: Python<'_>,
-    sweep: &Sweep,
-    cell: usize,
-    data: Option<PathBuf>,
-    make: impl FnOnce(&Preparation<'_>, &privateer::spec::CellPlan) -> Result<AskTell, Error> + Send,
-) -> PyResult<AskedTrials> {
-    refuse_fork(py)?;
-    let Some(plan) = sweep.sweep.cells.get(cell) else {
-        return Err(sweep.no_cell(py, cell));
-    };
-    let data = sweep.data(data);
-    let trials = py.detach(|| {
-        let backend = Cpu::default();
-        make(&Preparation::new(&sweep.sweep, &data, &backend), plan)
-    });
-    let trials = trials.map_err(|error| raised(py, &sweep.guard, &error))?;
-    Ok(AskedTrials { trials: Mutex::new(trials), guard: Arc::clone(&sweep.guard) })
+    fn of(sweep: &Sweep, trials: AskTell) -> Self {
+        Self { trials: Mutex::new(trials), guard: Arc::clone(&sweep.guard) }
+    }
 }
 
 #[pymethods]
@@ -58,7 +43,8 @@ impl AskedTrials {
     #[pyo3(signature = (sweep, cell, first, count, data=None))]
     fn new(py: Python<'_>, sweep: &Sweep, cell: usize, first: u64, count: u64, data: Option<PathBuf>) -> PyResult<Self> {
         sweep.guard.begin();
-        made(py, sweep, cell, data, |preparation, plan| AskTell::new(preparation, plan, first..first.saturating_add(count)))
+        let trials = first..first.saturating_add(count);
+        sweep.made(py, cell, data, |preparation, plan| AskTell::new(preparation, plan, trials)).map(|made| Self::of(sweep, made))
     }
 
     /// Restores trials from a state that `save` returned.
@@ -69,7 +55,8 @@ impl AskedTrials {
             let hint = "pass the text that `AskTell.save` returned, whole";
             named(py, "DataError", &format!("the state of the trials cannot be read: {error}\nhint: {hint}"))
         })?;
-        made(py, sweep, cell, data, |preparation, plan| AskTell::restore(preparation, plan, &state))
+        let restore = |preparation: &Preparation<'_>, plan: &CellPlan| AskTell::restore(preparation, plan, &state);
+        sweep.made(py, cell, data, restore).map(|made| Self::of(sweep, made))
     }
 
     /// Returns the point that each trial observes next, int64[trials].

@@ -118,21 +118,12 @@ impl PythonContextual {
 
     fn started(&self, py: Python<'_>, own: &mut Stream) -> Result<Py<PyAny>, PolicyFailure> {
         let Maker { item, keys, guard, facts, .. } = &self.maker;
-        let policy = item.instance(py, keys).map_err(|error| guard.raised(None, &item.class_name, error))?;
-        if let Some(method) = ["start", "ask", "tell"].into_iter().find(|method| !written(&policy, method)) {
-            return Err(guard.refuse(None, format!("`{}` has no method `{method}`", item.class_name)));
-        }
+        let policy = item.instance_with(py, keys, guard, ["start", "ask", "tell"])?;
         let mut start = || -> PyResult<()> {
-            let problem = py.import(intern!(py, "privateer.own"))?.getattr("ContextualProblem")?.call1((
-                facts.n_arms,
-                facts.dimension,
-                facts.rounds,
-                facts.length,
-                facts.mean_range,
-                facts.noise_sd,
-            ))?;
-            policy.call_method1("start", (problem, PyList::new(py, [generator(py, own)?])?))?;
-            Ok(())
+            let ContextFacts { n_arms, dimension, rounds, length, mean_range, noise_sd, .. } = *facts;
+            let problem = py.import(intern!(py, "privateer.own"))?.getattr("ContextualProblem")?;
+            let problem = problem.call1((n_arms, dimension, rounds, length, mean_range, noise_sd))?;
+            policy.call_method1("start", (problem, PyList::new(py, [generator(py, own)?])?)).map(drop)
         };
         start().map_err(|error| self.raised("start", self.round + 1, error))?;
         Ok(policy.unbind())

@@ -8,6 +8,7 @@ use privateer::config::error::Diagnostic;
 use privateer::cost::{Asked, Asking, CostOptions, WrittenQuestion, write_question};
 use privateer::deploy::{self, Note, RecordValue, Reward};
 use privateer::privacy::Delta;
+use privateer::report::Outcome;
 use privateer::run::with_hint;
 use privateer::{DataFolder, Error, Registry, Stop};
 use pyo3::prelude::*;
@@ -232,27 +233,28 @@ pub fn ledger(py: Python<'_>, files: Vec<PathBuf>, delta: Option<f64>) -> PyResu
 /// Asks what privacy costs; returns the answer and notes.
 #[pyfunction]
 pub fn cost(py: Python<'_>, stated: &Bound<'_, PyAny>) -> PyResult<Noted> {
-    let options: CostOptions = options(stated)?;
-    called(py, None, |_| {
-        let written = asked(Asked::Cost, &options)?;
-        Ok(written.answer(&written.run(options.problem.threads, &Stop::new(), &())?))
-    })
+    asked(py, Asked::Cost, stated, WrittenQuestion::answer)
 }
 
 /// Asks which policy is best; returns the answer and notes.
 #[pyfunction]
 pub fn best(py: Python<'_>, stated: &Bound<'_, PyAny>) -> PyResult<Noted> {
-    let options: CostOptions = options(stated)?;
-    called(py, None, |_| {
-        let written = asked(Asked::Best, &options)?;
-        Ok(written.best(&written.run(options.problem.threads, &Stop::new(), &())?))
-    })
+    asked(py, Asked::Best, stated, WrittenQuestion::best)
 }
 
-fn asked(asked: Asked, options: &CostOptions) -> Result<WrittenQuestion, Error> {
-    let data = DataFolder::new(std::env::var_os("PRIVATEER_DATA").map(PathBuf::from));
-    let asking = Asking { computed: &|| (), played: &|_| (), note: &|_| (), stop: &Stop::new() };
-    write_question(&Registry::builtin(), asked, options, data, asking)
+fn asked<T: Serialize + Send>(
+    py: Python<'_>,
+    asked: Asked,
+    stated: &Bound<'_, PyAny>,
+    answer: fn(&WrittenQuestion, &Outcome) -> T,
+) -> PyResult<Noted> {
+    let options: CostOptions = options(stated)?;
+    called(py, None, |_| {
+        let data = DataFolder::new(std::env::var_os("PRIVATEER_DATA").map(PathBuf::from));
+        let asking = Asking { computed: &|| (), played: &|_| (), note: &|_| (), stop: &Stop::new() };
+        let written = write_question(&Registry::builtin(), asked, &options, data, asking)?;
+        Ok(answer(&written, &written.run(options.problem.threads, &Stop::new(), &())?))
+    })
 }
 
 /// Joins the folders of shares into one with a report; returns None and notes.

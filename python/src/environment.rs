@@ -1,6 +1,6 @@
 //! An environment of the user: points, with mean rewards or a black box.
 
-use super::guard::{RunGuard, UserFailure, asks_to_end, raised_message};
+use super::guard::{RunGuard, raised_message};
 use super::items::{KeyValues, OwnItem};
 use super::policy::{described, generator, written};
 use numpy::{PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1, PyReadonlyArray2};
@@ -26,38 +26,19 @@ pub fn environment(item: &Arc<OwnItem>, args: &Args<'_>, guard: &Arc<RunGuard>) 
             let drawn = mean.clone();
             let environment =
                 FnEnvironment::new(dimension, coordinates, move |x, random| noise.reward(drawn(x), 0, random)).with_mean(mean);
-            match bounds {
-                Some((lo, hi)) => environment.with_range(lo, hi),
-                None => environment,
-            }
-            .read(args)
+            bounded(environment, bounds).read(args)
         }
         Ok(PythonEnvironment { dimension, coordinates, instance, range, samples, .. }) => {
             let (class_name, guard) = (item.class_name.clone(), Arc::clone(guard));
             let environment = FnEnvironment::new(dimension, coordinates, move |x, random| {
                 let reward = guard.call(|py| {
-                    drawn(py, &instance, &class_name, x, random).map_err(|(problem, exception)| {
-                        let message = format!("{problem}, at the point {x:?}");
-                        let asks_to_end = exception.as_ref().is_some_and(asks_to_end);
-                        guard.store(UserFailure {
-                            message,
-                            exception,
-                            asks_to_end,
-                            of_environment: true,
-                            round: None,
-                            is_only: true,
-                        })
-                    })
+                    drawn(py, &instance, &class_name, x, random)
+                        .map_err(|(problem, exception)| guard.of_environment(format!("{problem}, at the point {x:?}"), exception))
                 });
                 // The engine ends the run at a reward that is not finite.
                 reward.unwrap_or(f64::NAN)
             });
-            let environment = environment.with_samples(samples);
-            match range {
-                Some((lo, hi)) => environment.with_range(lo, hi),
-                None => environment,
-            }
-            .read(args)
+            bounded(environment.with_samples(samples), range).read(args)
         }
         Err(failure) => {
             let message = Python::attach(|_| match failure {
@@ -69,6 +50,13 @@ pub fn environment(item: &Arc<OwnItem>, args: &Args<'_>, guard: &Arc<RunGuard>) 
             args.documents("noise", "observation noise");
             empty(args)
         }
+    }
+}
+
+fn bounded(environment: FnEnvironment, range: Option<(f64, f64)>) -> FnEnvironment {
+    match range {
+        Some((lo, hi)) => environment.with_range(lo, hi),
+        None => environment,
     }
 }
 
@@ -165,13 +153,8 @@ impl PythonEnvironment {
         } else {
             return Err(wrong("has neither `mean(points)` nor `reward(point, rng)`".to_owned()));
         };
-        let range = match attribute(&instance, "range", ".range")? {
-            Some(range) => match range.extract::<(f64, f64)>() {
-                Ok(range) => Some(range),
-                Err(_) => return Err(wrong("has a `range` that is not a pair of numbers (lo, hi)".to_owned())),
-            },
-            None => None,
-        };
+        let range = attribute(&instance, "range", ".range")?.map(|range| range.extract::<(f64, f64)>()).transpose();
+        let range = range.map_err(|_| wrong("has a `range` that is not a pair of numbers (lo, hi)".to_owned()))?;
         let samples = match attribute(&instance, "samples", ".samples")? {
             Some(samples) => match samples.extract::<u32>() {
                 Ok(samples @ 2..) => samples,

@@ -73,18 +73,22 @@ impl RunGuard {
         self.first().as_ref().map(|failure| failure.message.clone())
     }
 
+    /// Stores a failure of an environment.
+    pub fn of_environment(&self, message: String, exception: Option<PyErr>) -> PolicyFailure {
+        self.store(None, message, exception, true)
+    }
+
     /// Stores a failure unless there is one, and returns its message.
-    pub fn store(&self, failure: UserFailure) -> PolicyFailure {
-        let message = failure.message.clone();
-        let mut failure = Some(failure);
+    fn store(&self, round: Option<u64>, message: String, exception: Option<PyErr>, of_environment: bool) -> PolicyFailure {
+        let asks_to_end = exception.as_ref().is_some_and(asks_to_end);
+        let stored = message.clone();
+        let mut failure = Some(UserFailure { message: stored, exception, asks_to_end, of_environment, round, is_only: true });
         // Nothing of Python runs under the lock: it could pass the interpreter on to a thread that waits for the lock.
         {
             let mut first = self.first();
             match first.as_mut() {
                 // A request to end counts more than what failed before it.
-                Some(earlier) if !failure.as_ref().is_some_and(|failure| failure.asks_to_end) || earlier.asks_to_end => {
-                    earlier.is_only = false;
-                }
+                Some(earlier) if !asks_to_end || earlier.asks_to_end => earlier.is_only = false,
                 _ => std::mem::swap(&mut *first, &mut failure),
             }
         }
@@ -94,13 +98,12 @@ impl RunGuard {
 
     /// Stores that code of the user returned something wrong.
     pub fn refuse(&self, round: Option<u64>, message: String) -> PolicyFailure {
-        self.store(UserFailure { message, exception: None, asks_to_end: false, of_environment: false, round, is_only: true })
+        self.store(round, message, None, false)
     }
 
     /// Stores an exception and returns its message.
     pub fn raised(&self, round: Option<u64>, place: &str, error: PyErr) -> PolicyFailure {
-        let (message, asks_to_end) = (raised_message(place, &error), asks_to_end(&error));
-        self.store(UserFailure { message, exception: Some(error), asks_to_end, of_environment: false, round, is_only: true })
+        self.store(round, raised_message(place, &error), Some(error), false)
     }
 
     /// Calls code of the user, unless the run was stopped.
@@ -115,7 +118,7 @@ impl RunGuard {
 }
 
 /// Whether an exception asks the program to end: Python derives such exceptions from `BaseException` alone.
-pub fn asks_to_end(error: &PyErr) -> bool {
+fn asks_to_end(error: &PyErr) -> bool {
     Python::try_attach(|py| !error.is_instance_of::<PyException>(py)).unwrap_or(false)
 }
 

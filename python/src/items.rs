@@ -5,10 +5,10 @@ use super::environment::environment;
 use super::failure::named;
 use super::guard::RunGuard;
 use super::learner::own_learner;
-use super::policy::own_policy;
-use privateer::Registry;
+use super::policy::{own_policy, written};
 use privateer::config::params::{Args, interned};
 use privateer::registry::{CONTEXTUAL_ENVIRONMENTS, CONTEXTUAL_POLICIES, ENVIRONMENTS, LEARNERS, POLICIES};
+use privateer::{PolicyFailure, Registry};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use std::sync::Arc;
@@ -22,7 +22,6 @@ pub struct OwnItem {
     summary: String,
     /// The class, or another callable that makes an instance.
     pub factory: Py<PyAny>,
-    /// The name of the class, for messages.
     pub class_name: String,
     /// Whether the choices of a trial have the same bits whatever runs beside it.
     pub independent: bool,
@@ -51,7 +50,6 @@ pub enum KeyValue {
     Count(u64),
     /// A finite number.
     Number(f64),
-    /// A text.
     Text(String),
 }
 
@@ -73,13 +71,27 @@ impl OwnItem {
         stated.or_else(|| self.counts.iter().find(|(key, _)| key == name).map(|(_, count)| *count))
     }
 
-    /// Makes an instance.
     pub fn instance<'py>(&self, py: Python<'py>, keys: &KeyValues) -> PyResult<Bound<'py, PyAny>> {
         let keywords = PyDict::new(py);
         for (name, value) in keys {
             keywords.set_item(name, value.clone())?;
         }
         self.factory.bind(py).call((), Some(&keywords))
+    }
+
+    /// Makes an instance that has these methods.
+    pub fn instance_with<'py>(
+        &self,
+        py: Python<'py>,
+        keys: &KeyValues,
+        guard: &RunGuard,
+        methods: [&str; 3],
+    ) -> Result<Bound<'py, PyAny>, PolicyFailure> {
+        let instance = self.instance(py, keys).map_err(|error| guard.raised(None, &self.class_name, error))?;
+        match methods.into_iter().find(|method| !written(&instance, method)) {
+            Some(method) => Err(guard.refuse(None, format!("`{}` has no method `{method}`", self.class_name))),
+            None => Ok(instance),
+        }
     }
 }
 
@@ -104,17 +116,19 @@ impl KeyDescription {
 /// If an item has the name of a built-in one, which would be meant instead.
 pub fn registry(py: Python<'_>, items: Vec<OwnItem>, guard: &Arc<RunGuard>) -> PyResult<Registry> {
     for OwnItem { role, name, class_name, .. } in &items {
-        let builtin = match role.as_str() {
+        let mut builtin: Vec<&str> = Vec::new();
+        match role.as_str() {
             "policy" => {
-                POLICIES.iter().any(|known| known.name == name) || CONTEXTUAL_POLICIES.iter().any(|known| known.name == name)
+                builtin.extend(POLICIES.iter().map(|known| known.name));
+                builtin.extend(CONTEXTUAL_POLICIES.iter().map(|known| known.name));
             }
-            "learner" => LEARNERS.iter().any(|known| known.name == name),
+            "learner" => builtin.extend(LEARNERS.iter().map(|known| known.name)),
             _ => {
-                ENVIRONMENTS.iter().any(|known| known.name == name)
-                    || CONTEXTUAL_ENVIRONMENTS.iter().any(|known| known.name == name)
+                builtin.extend(ENVIRONMENTS.iter().map(|known| known.name));
+                builtin.extend(CONTEXTUAL_ENVIRONMENTS.iter().map(|known| known.name));
             }
-        };
-        if builtin {
+        }
+        if builtin.contains(&name.as_str()) {
             let text = format!(
                 "`{class_name}` is called `{name}` in specs, as a built-in {role} is\nhint: give the class an attribute `name`"
             );

@@ -101,12 +101,7 @@ struct PythonLearner {
 impl PythonLearner {
     fn new(item: &OwnItem, keys: &KeyValues, guard: &Arc<RunGuard>, start: &SumsStart) -> Result<Self, LearnerFailure> {
         guard.call(|py| {
-            let learner = item.instance(py, keys).map_err(|error| guard.raised(None, &item.class_name, error))?;
-            for method in ["start", "point", "learn"] {
-                if !written(&learner, method) {
-                    return Err(guard.refuse(None, format!("`{}` has no method `{method}`", item.class_name)));
-                }
-            }
+            let learner = item.instance_with(py, keys, guard, ["start", "point", "learn"])?;
             let problem = LearnerProblem { start: start.clone() };
             learner
                 .call_method1(intern!(py, "start"), (problem,))
@@ -125,7 +120,6 @@ impl PythonLearner {
         })
     }
 
-    /// Reads points and answers.
     fn read(&mut self, py: Python<'_>) -> Result<(), LearnerFailure> {
         let get = |method: &str| {
             let name = format!("{}.{method}", self.class_name);

@@ -57,12 +57,7 @@ struct PythonPolicy {
 impl PythonPolicy {
     fn new(item: &OwnItem, keys: &KeyValues, guard: &Arc<RunGuard>, start: PolicyStart) -> Result<Self, PolicyFailure> {
         guard.call(|py| {
-            let policy = item.instance(py, keys).map_err(|error| guard.raised(None, &item.class_name, error))?;
-            for method in ["start", "ask", "tell"] {
-                if !written(&policy, method) {
-                    return Err(guard.refuse(None, format!("`{}` has no method `{method}`", item.class_name)));
-                }
-            }
+            let policy = item.instance_with(py, keys, guard, ["start", "ask", "tell"])?;
             Ok(Self {
                 class_name: item.class_name.clone(),
                 recommends: policy.hasattr("recommend").unwrap_or(false),
@@ -89,19 +84,16 @@ impl PythonPolicy {
     fn begin(&self, py: Python<'_>, start: PolicyStart, trials: &mut [TrialView<'_>]) -> PyResult<()> {
         let numbers = PyArray1::from_vec(py, trials.iter().map(|trial| trial.trial as i64).collect());
         let generators = trials.iter_mut().map(|trial| generator(py, trial.random)).collect::<PyResult<Vec<_>>>()?;
-        self.policy.call_method1(py, "start", (Problem::new(start), numbers, PyList::new(py, generators)?))?;
-        Ok(())
+        self.policy.call_method1(py, "start", (Problem::new(start), numbers, PyList::new(py, generators)?)).map(drop)
     }
 
-    /// Calls `state`, which returns a sequence of one value for each trial, as JSON can write it.
-    fn read_states(&self) -> Result<Vec<serde_json::Value>, PolicyFailure> {
-        self.guard.call(|py| read_states(py, self.policy.bind(py), &self.guard, &self.class_name, self.n_trials))
+    fn returned(&self, method: &str, found: &str) -> PolicyFailure {
+        self.guard.refuse(self.round, format!("`{}.{method}` returned {found}", self.class_name))
     }
 
     /// Reads what `ask` or `recommend` has returned.
     fn points(&self, answer: &Bound<'_, PyAny>, n_trials: usize, method: &str) -> Result<Vec<i64>, PolicyFailure> {
-        chosen(answer, n_trials, self.n_points, "points")
-            .map_err(|found| self.guard.refuse(self.round, format!("`{}.{method}` returned {found}", self.class_name)))
+        chosen(answer, n_trials, self.n_points, "points").map_err(|found| self.returned(method, &found))
     }
 }
 
@@ -145,7 +137,7 @@ pub fn generator<'py>(py: Python<'py>, random: &mut Stream) -> PyResult<Bound<'p
     random.getattr(intern!(py, "Generator"))?.call1((random.getattr(intern!(py, "PCG64"))?.call1((words,))?,))
 }
 
-/// Reads what `state` returns of each trial.
+/// Calls `state`, which returns a sequence of one value for each trial, as JSON can write it.
 pub(crate) fn read_states(
     py: Python<'_>,
     policy: &Bound<'_, PyAny>,
@@ -184,11 +176,10 @@ impl BatchPolicy for PythonPolicy {
                 let places = PyArray1::from_iter(py, trials.iter().map(|trial| trial.place as i64));
                 let answer = policy.call_method1(ask, (round, places)).map_err(|error| this.raised("ask", error))?;
                 let Ok((points, users)) = answer.extract::<(Bound<'_, PyAny>, Bound<'_, PyAny>)>() else {
-                    let found = format!("`{}.ask` returned {}, expected (points, users)", this.class_name, described(&answer));
-                    return Err(this.guard.refuse(this.round, found));
+                    return Err(this.returned("ask", &format!("{}, expected (points, users)", described(&answer))));
                 };
                 let users = chosen(&users, trials.len(), i64::MAX as usize, "numbers of users")
-                    .map_err(|found| this.guard.refuse(this.round, format!("`{}.ask` returned {found}", this.class_name)))?;
+                    .map_err(|found| this.returned("ask", &found))?;
                 return Ok((this.points(&points, trials.len(), "ask")?, Some(users)));
             }
             let answer = match trials.iter().map(|trial| trial.allowed).collect::<Option<Vec<&[u32]>>>() {
@@ -283,7 +274,8 @@ impl BatchPolicy for PythonPolicy {
         }
         if self.states.get().is_none() {
             // One call serves all trials of the block, which end together.
-            let states = self.read_states()?;
+            let states =
+                self.guard.call(|py| read_states(py, self.policy.bind(py), &self.guard, &self.class_name, self.n_trials))?;
             let _ = self.states.set(states);
         }
         Ok(self.states.get().and_then(|states| states.get(place)).cloned())

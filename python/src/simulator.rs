@@ -2,10 +2,9 @@
 
 use super::failure::{Phase, exception, named};
 use super::guard::{RunGuard, UserFailure};
-use super::run::{raised, refuse_fork};
 use super::spec::Sweep;
 use numpy::{PyArray1, PyReadonlyArray1};
-use privateer::{Cpu, Error, Preparation, Simulator, SimulatorStep};
+use privateer::{Error, Simulator, SimulatorStep};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::sync::MutexExt;
@@ -39,18 +38,10 @@ impl Simulators {
     #[new]
     #[pyo3(signature = (sweep, cell, trials, data=None))]
     fn new(py: Python<'_>, sweep: &Sweep, cell: usize, trials: Vec<u64>, data: Option<PathBuf>) -> PyResult<Self> {
-        refuse_fork(py)?;
-        let Some(plan) = sweep.sweep.cells.get(cell) else {
-            return Err(sweep.no_cell(py, cell));
-        };
-        let data = sweep.data(data);
-        sweep.guard.begin();
-        let made = py.detach(|| {
-            let backend = Cpu::default();
-            let preparation = Preparation::new(&sweep.sweep, &data, &backend);
-            trials.into_iter().map(|trial| Simulator::new(&preparation, plan, trial)).collect::<Result<Vec<Simulator>, _>>()
-        });
-        let made = made.map_err(|error| raised(py, &sweep.guard, &error))?;
+        let made = sweep.made(py, cell, data, |preparation, plan| {
+            sweep.guard.begin();
+            trials.into_iter().map(|trial| Simulator::new(preparation, plan, trial)).collect()
+        })?;
         Ok(Self { trials: Mutex::new(made), failed: AtomicBool::new(false), guard: Arc::clone(&sweep.guard) })
     }
 
@@ -75,19 +66,15 @@ impl Simulators {
                 return Err((format!("{} points were given for {} trials", points.len(), trials.len()), None));
             }
             // No trial goes on where one of them cannot.
-            for (trial, &point) in trials.iter().zip(&points) {
-                trial.check(point).map_err(|error| (String::new(), Some(Box::new(error))))?;
-            }
+            let failed = |error: Error| (String::new(), Some(Box::new(error)));
+            trials.iter().zip(&points).try_for_each(|(trial, &point)| trial.check(point)).map_err(failed)?;
             if self.failed.load(Ordering::Relaxed) {
                 return Err(("the environment failed in an earlier step: create new trials".to_owned(), None));
             }
             // An environment of the user's that fails ends its step with an error or, by a bug of ours, with a panic.
             let all = || trials.iter_mut().zip(&points).map(|(trial, &point)| trial.step(point)).collect();
             let steps = match catch_unwind(AssertUnwindSafe(all)) {
-                Ok(steps) => {
-                    let steps: Result<Vec<SimulatorStep>, Error> = steps;
-                    steps.map_err(|error| (String::new(), Some(Box::new(error))))
-                }
+                Ok(steps) => Result::<Vec<SimulatorStep>, Error>::map_err(steps, failed),
                 Err(_) => Err(("the environment failed: these trials cannot go on".to_owned(), None)),
             };
             self.failed.store(steps.is_err(), Ordering::Relaxed);

@@ -3,7 +3,9 @@
 use super::failure::{Phase, exception, named, of_class};
 use super::guard::RunGuard;
 use super::items::{OwnItem, registry};
-use privateer::DataFolder;
+use super::run::{raised, refuse_fork};
+use privateer::spec::CellPlan;
+use privateer::{Cpu, DataFolder, Error, Preparation};
 use pyo3::prelude::*;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -79,10 +81,25 @@ impl Sweep {
 }
 
 impl Sweep {
-    /// Returns the exception for a cell that the spec does not have.
-    pub fn no_cell(&self, py: Python<'_>, cell: usize) -> PyErr {
-        let n_cells = self.sweep.cells.len();
-        named(py, "SpecError", &format!("there is no cell {cell}\nexpected a number from 0 to {}", n_cells.saturating_sub(1)))
+    /// Makes trials of a cell without the interpreter.
+    pub fn made<T: Send>(
+        &self,
+        py: Python<'_>,
+        cell: usize,
+        data: Option<PathBuf>,
+        make: impl FnOnce(&Preparation<'_>, &CellPlan) -> Result<T, Error> + Send,
+    ) -> PyResult<T> {
+        refuse_fork(py)?;
+        let Some(plan) = self.sweep.cells.get(cell) else {
+            let last = self.sweep.cells.len().saturating_sub(1);
+            return Err(named(py, "SpecError", &format!("there is no cell {cell}\nexpected a number from 0 to {last}")));
+        };
+        let data = self.data(data);
+        let made = py.detach(|| {
+            let backend = Cpu::default();
+            make(&Preparation::new(&self.sweep, &data, &backend), plan)
+        });
+        made.map_err(|error| raised(py, &self.guard, &error))
     }
 
     /// Returns the folder of data files: the stated one, else `$PRIVATEER_DATA`, else the working folder.

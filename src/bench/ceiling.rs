@@ -5,7 +5,6 @@ use rayon::prelude::*;
 use std::hint::black_box;
 use std::time::Instant;
 
-/// Measured ceilings.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Ceilings {
     /// Operations a second (two a multiply-add) of a matrix product in f64; absent where the device has no f64.
@@ -14,7 +13,6 @@ pub struct Ceilings {
     pub f32_flops: Option<f64>,
     /// Bytes read and written a second by a copy of a buffer larger than any cache.
     pub copy_bytes: f64,
-    /// How they were measured.
     pub how: String,
     /// Threads of the processor that reached them together; `None` for a device.
     pub threads: Option<usize>,

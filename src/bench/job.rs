@@ -48,69 +48,44 @@ impl FromStr for Size {
 
 /// Builds one entry from the file's name.
 macro_rules! job {
-    ($name:literal, $summary:literal, $($key:literal = $value:literal),*) => {
+    ($name:literal, $summary:literal, $large:expr) => {
         SpeedJob {
             name: $name,
             summary: $summary,
             spec: include_str!(concat!("../../examples/speed/", $name, ".toml")),
-            large: &[$(($key, $value)),*],
+            large: $large,
         }
     };
 }
 
-/// All standard jobs.
+/// Many points and features, for fewer rounds.
+const FEATURES: &[(&str, &str)] = &[("environment.domain.points", "10000"), ("policy.*.features.nodes", "12"), ("rounds", "100")];
+
 pub static JOBS: [SpeedJob; 12] = [
-    job!(
-        "constant-factor",
-        "GP-UCB over quadrature Fourier features, exploration factor 2",
-        "environment.domain.points" = "10000",
-        "policy.*.features.nodes" = "12",
-        "rounds" = "100"
-    ),
-    job!(
-        "theory-factor",
-        "the same with the theorem's exploration factor",
-        "environment.domain.points" = "10000",
-        "policy.*.features.nodes" = "12",
-        "rounds" = "100"
-    ),
-    job!(
-        "wide-factor",
-        "the same with a factor that explores nearly every point",
-        "environment.domain.points" = "10000",
-        "policy.*.features.nodes" = "12",
-        "rounds" = "100"
-    ),
+    job!("constant-factor", "GP-UCB over quadrature Fourier features, exploration factor 2", FEATURES),
+    job!("theory-factor", "the same with the theorem's exploration factor", FEATURES),
+    job!("wide-factor", "the same with a factor that explores nearly every point", FEATURES),
     job!(
         "exact-posterior",
         "GP-UCB and IGP-UCB with the exact posterior",
-        "environment.domain.points" = "10000",
-        "rounds" = "100"
+        &[("environment.domain.points", "10000"), ("rounds", "100")]
     ),
     job!(
         "random-features",
         "GP-UCB over random Fourier features",
-        "environment.domain.points" = "10000",
-        "policy.*.features.features" = "72",
-        "rounds" = "100"
+        &[("environment.domain.points", "10000"), ("policy.*.features.features", "72"), ("rounds", "100")]
     ),
-    job!(
-        "private-sums",
-        "GP-UCB from private sums that a tree releases every round",
-        "environment.domain.points" = "10000",
-        "policy.*.features.nodes" = "12",
-        "rounds" = "100"
-    ),
-    job!("outsourced", "GP-UCB over inputs that a curator released, each trial its own", "environment.domain.points" = "100"),
-    job!("small-domain", "IGP-UCB over a small domain, where every covariance is kept", "rounds" = "40000"),
-    job!("learners", "private online convex optimization", "rounds" = "10000"),
-    job!("contexts", "private contextual bandits", "rounds" = "10000"),
+    job!("private-sums", "GP-UCB from private sums that a tree releases every round", FEATURES),
+    job!("outsourced", "GP-UCB over inputs that a curator released, each trial its own", &[("environment.domain.points", "100")]),
+    job!("small-domain", "IGP-UCB over a small domain, where every covariance is kept", &[("rounds", "40000")]),
+    job!("learners", "private online convex optimization", &[("rounds", "10000")]),
+    job!("contexts", "private contextual bandits", &[("rounds", "10000")]),
     job!(
         "many-cells",
         "many small cells of one trial",
-        "sweep.product.\"environment.noise.sd\"" = "[0.1, 0.11, 0.12, 0.13, 0.14, 0.15, 0.16, 0.17, 0.18, 0.19]"
+        &[("sweep.product.\"environment.noise.sd\"", "[0.1, 0.11, 0.12, 0.13, 0.14, 0.15, 0.16, 0.17, 0.18, 0.19]")]
     ),
-    job!("many-points", "a large domain", "environment.domain.points" = "1000"),
+    job!("many-points", "a large domain", &[("environment.domain.points", "1000")]),
 ];
 
 #[cfg(test)]

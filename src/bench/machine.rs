@@ -5,9 +5,7 @@ use privateer_backend::Backend;
 use std::sync::Arc;
 
 /// A backend and what is to be said of it.
-#[derive(Debug)]
 pub struct Machine {
-    /// Who screens.
     pub backend: Arc<dyn Backend>,
     /// What it runs on, for readers.
     pub device: String,
@@ -22,16 +20,9 @@ pub struct Machine {
 impl Machine {
     /// Returns the nanoseconds of each pass since the last call; empty where passes are not timed.
     pub(super) fn pass_times(&self) -> Vec<(&'static str, f64)> {
-        self.pass_times.as_ref().map(|timer| (timer.0)()).unwrap_or_default()
+        self.pass_times.as_ref().map(|timer| timer()).unwrap_or_default()
     }
 }
 
 /// Returns the names of a device's passes and the nanoseconds of each since the last call.
-#[derive(Clone)]
-pub struct PassTimer(pub Arc<dyn Fn() -> Vec<(&'static str, f64)> + Send + Sync>);
-
-impl std::fmt::Debug for PassTimer {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("PassTimer")
-    }
-}
+pub type PassTimer = Box<dyn Fn() -> Vec<(&'static str, f64)>>;

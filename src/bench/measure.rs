@@ -1,7 +1,7 @@
 //! Runs a spec at two numbers of trials, as `privateer run` does, and takes the time from outside.
 
 use super::Machine;
-use super::outcome::{Fastest, Measured, checksum};
+use super::outcome::{Measured, least};
 use crate::engine::{Preparation, Stop};
 use crate::record::{DIGESTS_NAME, RunRecord};
 use crate::registry::Registry;
@@ -46,16 +46,51 @@ pub fn measure(
             keep(fastest, into_folder(sweep, &run)?);
         }
     }
-    let [Some(small), Some(large)] = runs else { return Err(nothing()) };
+    let [Some(small), Some(large)] = runs else {
+        return Err(Error::Failed { problem: "nothing was measured".to_owned(), hint: "repeat it at least once".to_owned() });
+    };
     let work = super::work::Work::of(&one, &Preparation::new(&one, &run.data, run.backend.as_ref()))?;
-    let trial_rounds = (options.repeat as u64 * 3 * one.trials * one.cells.iter().map(|cell| cell.rounds).sum::<u64>()) as f64;
+    let (trials, rounds) = (one.trials, one.cells.iter().map(|cell| cell.rounds).sum::<u64>());
+    let trial_rounds = (options.repeat as u64 * 3 * trials * rounds) as f64;
     let passes = machine.pass_times().into_iter().map(|(pass, ns)| (pass, ns / 1e3 / trial_rounds)).collect();
-    let measured = Measured { passes, ..Measured::new(name, &one, machine, run.threads, work) };
-    Ok(Measured { results_crc: Some(small.results), ..measured.with_runs(&small, &large) })
+    let by = (trials * rounds) as f64;
+    Ok(Measured {
+        job: name.to_owned(),
+        cells: one.cells.len(),
+        trials,
+        rounds,
+        backend: machine.backend.name().to_owned(),
+        device: machine.device.clone(),
+        software_adapter: machine.software_adapter,
+        threads: run.threads,
+        marginal_seconds: further(small.cpu, large.cpu).map(|seconds| seconds / by),
+        marginal_wall: further(least(&small.wall), least(&large.wall)).map(|seconds| seconds / by),
+        cpu_seconds: small.cpu,
+        wall_seconds: small.wall,
+        peak_bytes: small.peak,
+        work,
+        ceilings: machine.ceilings.clone(),
+        results_crc: Some(small.results),
+        counters: small.counters,
+        passes,
+    })
 }
 
-fn nothing() -> Error {
-    Error::Failed { problem: "nothing was measured".to_owned(), hint: "repeat it at least once".to_owned() }
+/// Returns what twice the trials take beyond the time of once.
+///
+/// `None` where that is less than a fifth of it, which is how far two runs of the same work differ.
+fn further(once: f64, twice: f64) -> Option<f64> {
+    Some(twice - once).filter(|more| *more >= 0.2 * once)
+}
+
+/// The figures of some runs of one sweep: CPU seconds and peak bytes are the smallest.
+struct Fastest {
+    cpu: f64,
+    wall: Vec<f64>,
+    peak: Option<u64>,
+    counters: serde_json::Value,
+    /// Checksum of what the run computed.
+    results: u32,
 }
 
 /// Keeps the smaller figures; the results of all runs are the same.
@@ -87,5 +122,7 @@ fn into_folder(sweep: &Sweep, options: &RunOptions) -> Result<Fastest, Error> {
     let path = out.join(DIGESTS_NAME);
     let digests = std::fs::read_to_string(&path).map_err(|source| Error::io("read the list of digests", &path, source))?;
     let counters = RunRecord::of(&out).map_or(serde_json::Value::Null, |record| record.counters);
-    Ok(Fastest { cpu, wall: vec![wall], peak, results: checksum(digests.as_bytes()), counters })
+    let mut results = flate2::Crc::new();
+    results.update(digests.as_bytes());
+    Ok(Fastest { cpu, wall: vec![wall], peak, results: results.sum(), counters })
 }

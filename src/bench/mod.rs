@@ -16,4 +16,4 @@ pub use job::{JOBS, Size, SpeedJob};
 pub use machine::{Machine, PassTimer};
 pub use measure::{BenchOptions, Overrides, measure};
 pub use outcome::Measured;
-pub use table::table;
+pub use table::{TITLES, notes, rows};

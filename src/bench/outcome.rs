@@ -1,10 +1,8 @@
 //! What one measurement says, and its JSON.
 
-use super::Machine;
 use super::ceiling::Ceilings;
 use super::work::Work;
 use crate::record::DeviceFigures;
-use crate::spec::Sweep;
 use privateer_backend::Counters;
 use serde_json::{Value, json};
 
@@ -14,13 +12,10 @@ use serde_json::{Value, json};
 pub struct Measured {
     /// Name of the job or file.
     pub job: String,
-    /// Number of cells.
     pub cells: usize,
-    /// Number of trials of each cell.
     pub trials: u64,
     /// Rounds of one trial of every cell, summed over the cells.
     pub rounds: u64,
-    /// Name of the backend.
     pub backend: String,
     /// What it runs on.
     pub device: String,
@@ -50,62 +45,10 @@ pub struct Measured {
     pub passes: Vec<(&'static str, f64)>,
 }
 
-/// Returns what twice the trials take beyond the time of once.
-///
-/// `None` where that is less than a fifth of it, which is how far two runs of the same work differ.
-fn further(once: f64, twice: f64) -> Option<f64> {
-    Some(twice - once).filter(|more| *more >= 0.2 * once)
-}
-
-/// Returns CRC-32.
-pub(super) fn checksum(bytes: &[u8]) -> u32 {
-    let mut crc = flate2::Crc::new();
-    crc.update(bytes);
-    crc.sum()
-}
-
 impl Measured {
-    /// Describes what is measured.
-    pub(super) fn new(name: &str, sweep: &Sweep, machine: &Machine, threads: Option<usize>, work: Option<Work>) -> Self {
-        Self {
-            job: name.to_owned(),
-            cells: sweep.cells.len(),
-            trials: sweep.trials,
-            rounds: sweep.cells.iter().map(|cell| cell.rounds).sum(),
-            backend: machine.backend.name().to_owned(),
-            device: machine.device.clone(),
-            software_adapter: machine.software_adapter,
-            threads,
-            marginal_seconds: None,
-            marginal_wall: None,
-            cpu_seconds: f64::NAN,
-            wall_seconds: Vec::new(),
-            peak_bytes: None,
-            work,
-            ceilings: machine.ceilings.clone(),
-            results_crc: None,
-            counters: Value::Null,
-            passes: Vec::new(),
-        }
-    }
-
-    /// Adds the figures of the run of the spec and of that of twice its trials.
-    pub(super) fn with_runs(self, small: &Fastest, large: &Fastest) -> Self {
-        let by = (self.trials * self.rounds) as f64;
-        Self {
-            marginal_seconds: further(small.cpu, large.cpu).map(|seconds| seconds / by),
-            marginal_wall: further(small.best_wall(), large.best_wall()).map(|seconds| seconds / by),
-            cpu_seconds: small.cpu,
-            wall_seconds: small.wall.clone(),
-            peak_bytes: small.peak,
-            counters: small.counters.clone(),
-            ..self
-        }
-    }
-
     /// Returns the seconds of the fastest whole run.
     pub fn best_wall(&self) -> f64 {
-        self.wall_seconds.iter().copied().fold(f64::INFINITY, f64::min)
+        least(&self.wall_seconds)
     }
 
     /// Returns the share of the rate of a large matrix product that the plain algorithm would run at, in the f64 of decisions.
@@ -124,7 +67,6 @@ impl Measured {
         self.ceilings.threads.map_or(self.marginal_wall, |threads| Some(self.marginal_seconds? / threads as f64))
     }
 
-    /// Returns a count of the screens.
     pub fn counter(&self, name: &str) -> u64 {
         self.counters[name].as_u64().unwrap_or(0)
     }
@@ -171,20 +113,6 @@ impl Measured {
     }
 }
 
-/// The figures of some runs of one sweep: CPU seconds and peak bytes are the smallest.
-#[derive(Debug, Clone)]
-pub(super) struct Fastest {
-    pub cpu: f64,
-    pub wall: Vec<f64>,
-    pub peak: Option<u64>,
-    pub counters: Value,
-    /// Checksum of what the run computed.
-    pub results: u32,
-}
-
-impl Fastest {
-    /// Returns the seconds of the fastest run.
-    pub fn best_wall(&self) -> f64 {
-        self.wall.iter().copied().fold(f64::INFINITY, f64::min)
-    }
+pub(super) fn least(seconds: &[f64]) -> f64 {
+    seconds.iter().copied().fold(f64::INFINITY, f64::min)
 }

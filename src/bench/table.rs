@@ -1,9 +1,11 @@
-//! Measurements as a table: one row a job and backend.
+//! Measurements as the rows of a table, one a job and backend, and the notes below it.
 
 use super::Measured;
+use std::collections::BTreeSet;
 use std::fmt::Write;
 
-const HEAD: [&str; 9] = [
+/// Titles of the columns; from the third on they are of numbers.
+pub const TITLES: [&str; 9] = [
     "job",
     "backend",
     "CPU µs a trial-round",
@@ -17,12 +19,10 @@ const HEAD: [&str; 9] = [
 
 const TOO_SHORT: &str = "too short";
 
-/// Returns the table with the notes below it.
-pub fn table(all: &[Measured]) -> String {
+pub fn rows(all: &[Measured]) -> Vec<Vec<String>> {
     let share = |share: Option<f64>| share.map_or_else(|| "–".to_owned(), |share| format!("{:.2}", share));
-    let mut rows = vec![HEAD.map(str::to_owned)];
-    rows.extend(all.iter().map(|m| {
-        [
+    let row = |m: &Measured| {
+        vec![
             m.job.clone(),
             if m.software_adapter { format!("{} (software)", m.backend) } else { m.backend.clone() },
             m.marginal_seconds.map_or_else(|| TOO_SHORT.to_owned(), |seconds| digits(1e6 * seconds)),
@@ -33,18 +33,12 @@ pub fn table(all: &[Measured]) -> String {
             share(m.of_arithmetic()),
             share(m.of_copy()),
         ]
-    }));
-    let widths: [usize; 9] = std::array::from_fn(|column| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0));
+    };
+    all.iter().map(row).collect()
+}
+
+pub fn notes(all: &[Measured]) -> String {
     let mut text = String::new();
-    for row in &rows {
-        let mut line = String::new();
-        for (column, (cell, width)) in row.iter().zip(widths).enumerate() {
-            let _ = if column < 2 { write!(line, "{cell:width$}  ") } else { write!(line, "{cell:>width$}  ") };
-        }
-        text.push_str(line.trim_end());
-        text.push('\n');
-    }
-    text.push('\n');
     text.push_str(
         "A trial-round: what one more trial costs, by its rounds: CPU time of all threads, and seconds by the clock. Of arithmetic, of\n\
          copy: the rate of an algorithm that scores every point, as a share of what the machine reaches; more than 1 where points\n\
@@ -53,14 +47,9 @@ pub fn table(all: &[Measured]) -> String {
     if all.iter().any(|m| m.marginal_seconds.is_none() || m.marginal_wall.is_none()) {
         text.push_str("Too short: twice the trials took hardly longer, so the figure would be noise: state more `--trials`.\n");
     }
-    let mut said = Vec::new();
-    for m in all.iter().filter(|m| m.work.is_some()) {
-        let line = format!("{}: {}\n", m.backend, m.ceilings.how);
-        if !said.contains(&line) {
-            text.push_str(&line);
-            said.push(line);
-        }
-    }
+    let mut said = BTreeSet::new();
+    let lines = all.iter().filter(|m| m.work.is_some()).map(|m| format!("{}: {}\n", m.backend, m.ceilings.how));
+    text.extend(lines.filter(|line| said.insert(line.clone())));
     for m in all {
         if let Some(figures) = m.on_device() {
             let _ = writeln!(

@@ -11,7 +11,6 @@ use privateer_privacy::{Growth, Participations, ThreatModel};
 use std::fmt::Write;
 use std::path::Path;
 
-/// Arguments of `privateer account`.
 #[derive(Debug, Args)]
 pub struct AccountArgs {
     /// A spec (a TOML file, also of a session), a session or release state that runs, a reward mechanism, `vector-prefix` or `gram-prefix`

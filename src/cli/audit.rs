@@ -4,17 +4,17 @@ use super::output::{note, say};
 use super::progress::metered;
 use super::source::SpecArgs;
 use crate::audit::deployment::StatedLoss;
-use crate::audit::{self, AUDITS, AuditFile, Case, FalseAlarms, Finding, PRINTED, PassedOver, Settings, Verdict};
+use crate::audit::{self, AUDITS, AuditEntry, AuditFile, Case, FalseAlarms, Finding, PRINTED, PassedOver, Settings, Verdict};
 use crate::registry::Registry;
 use crate::spec::Sweep;
 use clap::Args;
 use privateer_backend::Cpu;
 use privateer_config::error::{Diagnostic, Error, closest};
 use privateer_privacy::quote::short;
+use std::collections::BTreeSet;
 use std::fmt::Write;
 use std::path::Path;
 
-/// Arguments of `privateer audit`.
 #[derive(Debug, Args)]
 pub struct AuditArgs {
     /// Mechanisms; errata (E3) or `as-printed` for the papers' false claims; specs, for whole runs; the files of a deployment, whose
@@ -67,7 +67,7 @@ pub fn audit(registry: &Registry, args: &AuditArgs) -> Result<(), Error> {
     // Every spec and the named mechanisms together get an equal share of the error.
     let groups = specs.len() + usize::from(specs.is_empty() || !names.is_empty());
     let confidence = 1.0 - (1.0 - args.confidence) / groups as f64;
-    let settings = Settings { samples: args.samples, seed: args.spec.stated_seed().unwrap_or(1), confidence };
+    let settings = Settings { samples: args.samples, seed: args.spec.seed.unwrap_or(1), confidence };
     let cases = if specs.is_empty() || !names.is_empty() { cases(&names)? } else { Vec::new() };
     if let Some(seeds) = args.false_alarms {
         return counted(args, &cases, settings, seeds);
@@ -149,43 +149,25 @@ fn of_deployment(args: &AuditArgs, paths: &[&Path]) -> Result<(), Error> {
 }
 
 fn cases(names: &[String]) -> Result<Vec<Case>, Error> {
-    let mut cases = Vec::new();
+    let mut entries: Vec<&AuditEntry> = if names.is_empty() { AUDITS.iter().collect() } else { Vec::new() };
     for name in names {
-        if name == "as-printed" {
-            for entry in PRINTED {
-                cases.extend((entry.cases)()?);
-            }
-            continue;
-        }
-        let found = audit::find(name);
+        let found = if name == "as-printed" { PRINTED.iter().collect() } else { audit::find(name) };
         if found.is_empty() {
             let all = AUDITS.iter().chain(PRINTED).map(|entry| entry.name).chain(["as-printed"]);
-            let hint = match closest(name, all) {
-                Some(near) => format!("did you mean `{near}`? `privateer audit --list` shows all"),
-                None => "`privateer audit --list` shows all".to_owned(),
-            };
+            let near = closest(name, all).map_or(String::new(), |near| format!("did you mean `{near}`? "));
             return Diagnostic::new(format!("nothing named `{name}` is audited"))
                 .expected("a mechanism, an erratum or `as-printed`")
-                .hint(hint)
+                .hint(format!("{near}`privateer audit --list` shows all"))
                 .refuse();
         }
-        for entry in found {
-            cases.extend((entry.cases)()?);
-        }
-    }
-    if names.is_empty() {
-        for entry in AUDITS {
-            cases.extend((entry.cases)()?);
-        }
+        entries.extend(found);
     }
     // A name given twice is one audit.
-    let mut known: Vec<String> = Vec::new();
-    cases.retain(|case| {
-        !known.contains(&case.name) && {
-            known.push(case.name.clone());
-            true
-        }
-    });
+    let mut known = BTreeSet::new();
+    let mut cases = Vec::new();
+    for entry in entries {
+        cases.extend((entry.cases)()?.into_iter().filter(|case: &Case| known.insert(case.name.clone())));
+    }
     Ok(cases)
 }
 

@@ -4,6 +4,7 @@ use super::output::{note, say};
 use super::source::SpecArgs;
 use crate::bench::{self, BenchOptions, Ceilings, JOBS, Machine, Measured, PassTimer, Size, SpeedJob};
 use crate::registry::Registry;
+use crate::report::Grid;
 use crate::run::{
     MOST_THREADS, OpenedBackend, RunOptions, dense_backend, gpu_backend, open_backend, prefer_adapter, thread_pool,
 };
@@ -11,10 +12,7 @@ use clap::Args;
 use privateer_backend::device::Precision;
 use privateer_config::error::{Diagnostic, Error, closest};
 use std::path::Path;
-#[cfg(feature = "gpu")]
-use std::sync::Arc;
 
-/// Arguments of `privateer bench`.
 #[derive(Debug, Args)]
 pub struct BenchArgs {
     /// What to run: standard jobs (see `--list`) or spec files [default: every standard job]
@@ -60,7 +58,6 @@ pub struct BenchArgs {
     json: bool,
 }
 
-/// A spec with its changes.
 struct BenchSpec {
     name: String,
     text: String,
@@ -84,7 +81,6 @@ impl BenchArgs {
         Ok(())
     }
 
-    /// Returns every spec to run.
     fn specs(&self) -> Result<Vec<BenchSpec>, Error> {
         let stated = self.spec.overrides()?;
         let standard = |job: &SpeedJob| {
@@ -107,12 +103,10 @@ impl BenchArgs {
                     Ok(BenchSpec { name: name.clone(), text: self.spec.text(Path::new(name))?, changes: stated.clone() })
                 }
                 None => {
-                    let mut diagnostic = Diagnostic::new(format!("there is no job `{name}`"));
-                    diagnostic = diagnostic.expected("a spec file that ends in `.toml`, or a job of `privateer bench --list`");
-                    Err(Error::input(match closest(name, JOBS.iter().map(|job| job.name)) {
-                        Some(near) => diagnostic.hint(format!("did you mean `{near}`?")),
-                        None => diagnostic,
-                    }))
+                    let problem = Diagnostic::new(format!("there is no job `{name}`"));
+                    let problem = problem.expected("a spec file that ends in `.toml`, or a job of `privateer bench --list`");
+                    let near = closest(name, JOBS.iter().map(|job| job.name));
+                    Diagnostic { hint: near.map(|near| format!("did you mean `{near}`?")), ..problem }.refuse()
                 }
             })
             .collect()
@@ -127,9 +121,9 @@ impl BenchArgs {
         };
         let ceilings = ceilings(&opened, self.threads)?;
         #[cfg(feature = "gpu")]
-        let pass_times = opened.gpu.clone().filter(|_| self.passes).map(|gpu| {
+        let pass_times = opened.gpu.clone().filter(|_| self.passes).map(|gpu| -> PassTimer {
             use privateer_backend::gpu::PASSES;
-            PassTimer(Arc::new(move || PASSES.into_iter().zip(gpu.pass_times().into_iter().flatten()).collect()))
+            Box::new(move || PASSES.into_iter().zip(gpu.pass_times().into_iter().flatten()).collect())
         });
         #[cfg(not(feature = "gpu"))]
         let pass_times: Option<PassTimer> = None;
@@ -137,7 +131,6 @@ impl BenchArgs {
         Ok(Machine { backend, device, software_adapter: software, ceilings, pass_times })
     }
 
-    /// Returns the requested backends.
     fn machines(&self) -> Result<Vec<Machine>, Error> {
         if self.backend != "both" {
             return Ok(vec![self.machine(&self.backend)?]);
@@ -213,7 +206,8 @@ pub fn bench(registry: &Registry, args: &BenchArgs) -> Result<(), Error> {
         done(machines.iter().map(of).collect::<Result<_, Error>>()?);
     }
     if !args.json {
-        say(bench::table(&all).trim_end());
+        let titles = bench::TITLES.into_iter().enumerate().map(|(at, title)| (title, 2 <= at));
+        say(&format!("{}\n{}", Grid::of(titles, bench::rows(&all)).plain(), bench::notes(&all).trim_end()));
     }
     if faults.is_empty() { Ok(()) } else { Err(Error::CheckSaidNo(faults.join("; "))) }
 }

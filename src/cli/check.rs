@@ -11,7 +11,6 @@ use privateer_config::error::Error;
 use privateer_privacy::Guarantee;
 use std::path::PathBuf;
 
-/// Arguments of `privateer check`.
 #[derive(Debug, Args)]
 pub struct CheckArgs {
     /// Spec files (TOML)

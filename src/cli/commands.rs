@@ -1,6 +1,5 @@
 //! The command line and its one `match` from outcome to exit code.
 
-use super::limits::mind_limits;
 use super::output::{note, printed, say, say_report};
 use super::progress::metered;
 use super::wait::WaitArgs;
@@ -130,7 +129,8 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> u8 {
 
 /// Runs the program with what a registry adds to its lists; the `main` of a program with policies or environments of its own.
 pub fn main_with(registry: &Registry, arguments: impl IntoIterator<Item = OsString>) -> u8 {
-    mind_limits();
+    #[cfg(unix)]
+    super::limits::mind_limits();
     #[cfg(feature = "gpu")]
     crate::run::this_is_the_program();
     let cli = match Cli::try_parse_from(arguments) {

@@ -42,29 +42,14 @@ pub struct ProblemArgs {
     quiet: bool,
 }
 
-/// Arguments of `privateer cost` and `privateer new`.
 #[derive(Debug, Args)]
 pub struct CostArgs {
     #[command(flatten)]
     problem: ProblemArgs,
-    /// Privacy budgets, ascending [default: 0.5,1,2,4,8; with several numbers of users: 1]
-    #[arg(long, value_name = "LIST", value_delimiter = ',', allow_hyphen_values = true)]
-    epsilon: Vec<f64>,
-    /// Number of users, each with one reward; several numbers, ascending, ask how many users keep 80 %
-    #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "1000")]
-    rounds: Vec<u64>,
-    /// Number of trials
-    #[arg(long, value_name = "N", default_value_t = 20)]
-    trials: u64,
-    /// Pilot trials of each exploration factor
-    #[arg(long, value_name = "N", default_value_t = 10)]
-    pilots: u64,
-    /// The two policies that do best at the middle budget, as `privateer best` finds them, in place of the usual ones
-    #[arg(long)]
-    best: bool,
+    #[command(flatten)]
+    options: CostOptions,
 }
 
-/// Arguments of `privateer best`.
 #[derive(Debug, Args)]
 pub struct BestArgs {
     #[command(flatten)]
@@ -86,9 +71,6 @@ pub struct BestArgs {
 static STOP: Stop = Stop::new();
 
 /// Writes the spec and runs it; prints what was understood, the answer and where its report is.
-///
-/// # Errors
-/// A bad table, spec or number; what stops a run.
 pub fn cost(registry: &Registry, args: &CostArgs) -> Result<(), Error> {
     let written = written(registry, args)?;
     let problem = &args.problem;
@@ -148,7 +130,6 @@ pub fn new(registry: &Registry, args: &CostArgs) -> Result<(), Error> {
     Ok(())
 }
 
-/// Says how to run the spec of a folder.
 fn go_on(args: &ProblemArgs, written: &WrittenQuestion) -> String {
     let word = |path: &Path| {
         let text = path.display().to_string();
@@ -162,26 +143,21 @@ fn go_on(args: &ProblemArgs, written: &WrittenQuestion) -> String {
 
 fn sizes(args: &CostArgs, problem: &CostProblem) -> String {
     let points = if problem.n_points == 0 { String::new() } else { format!("{} points, ", problem.n_points) };
-    let rounds: Vec<String> = args.rounds.iter().map(u64::to_string).collect();
+    let CostOptions { trials, pilots, .. } = args.options;
+    let rounds: Vec<String> = args.options.rounds.iter().map(u64::to_string).collect();
     let noise = match args.problem.options.trust {
         Trust::Joint => "noise on the server's sums",
         Trust::Shuffle => "noise on each user's device and a shuffler",
         Trust::None | Trust::Local => "noise on each user's device",
     };
     format!(
-        "{points}{} users, {}, {} trials, {} pilot trials a factor, {} without privacy",
+        "{points}{} users, {noise}, {trials} trials, {pilots} pilot trials a factor, {} without privacy",
         rounds.join(", "),
-        noise,
-        args.trials,
-        args.pilots,
-        args.pilots.saturating_mul(crate::spec::REFERENCE_PILOTS)
+        pilots.saturating_mul(crate::spec::REFERENCE_PILOTS)
     )
 }
 
 /// Plays the policies that fit against each other; prints the best, by how much, and the next ones.
-///
-/// # Errors
-/// As [`cost`].
 pub fn best(registry: &Registry, args: &BestArgs) -> Result<(), Error> {
     let problem = &args.problem;
     let options = CostOptions {
@@ -220,14 +196,7 @@ fn options(args: &ProblemArgs) -> ProblemOptions {
 
 /// Writes spec and points of what privacy costs into the folder of the question.
 fn written(registry: &Registry, args: &CostArgs) -> Result<WrittenQuestion, Error> {
-    let options = CostOptions {
-        problem: options(&args.problem),
-        best: args.best,
-        epsilon: args.epsilon.clone(),
-        rounds: args.rounds.clone(),
-        trials: args.trials,
-        pilots: args.pilots,
-    };
+    let options = CostOptions { problem: options(&args.problem), ..args.options.clone() };
     ask(registry, Asked::Cost, &options, &args.problem)
 }
 

@@ -9,7 +9,6 @@ use clap::Args;
 use privateer_config::error::{Diagnostic, Error};
 use std::path::{Path, PathBuf};
 
-/// Arguments of `privateer curate`.
 #[derive(Debug, Args)]
 pub struct CurateArgs {
     /// The table (CSV, plain or .gz, with a header)
@@ -33,10 +32,6 @@ pub struct CurateArgs {
     pub(super) wait: WaitArgs,
 }
 
-/// Releases the inputs of a table.
-///
-/// # Errors
-/// Bad arguments or data; a file that is there already; no entropy.
 pub fn curate(args: &CurateArgs) -> Result<(), Error> {
     if args.seed.is_some() {
         return Diagnostic::new("`--seed` is given")

@@ -9,7 +9,6 @@ use clap::Args;
 use privateer_config::error::Error;
 use std::path::PathBuf;
 
-/// Arguments of `privateer data`.
 #[derive(Debug, Args)]
 pub struct DataArgs {
     /// Spec files (TOML)
@@ -103,7 +102,6 @@ for row in csv.DictReader(open("lending_club/loans.csv")):
     },
 ];
 
-/// Lists the files that specs need.
 pub fn data(registry: &Registry, args: &DataArgs) -> Result<(), Error> {
     let mut needed: Vec<(String, Vec<String>)> = Vec::new();
     if args.all {

@@ -7,7 +7,6 @@ use clap::Args;
 use privateer_config::error::Error;
 use std::path::PathBuf;
 
-/// Arguments of `privateer devices`.
 #[derive(Debug, Args)]
 pub struct DevicesArgs {
     /// Explain what `--backend auto` would take for a spec: sizes, predicted times on the CPU and on the adapter
@@ -27,31 +26,17 @@ pub struct DevicesArgs {
 }
 
 /// Lists the graphics adapters, or explains the choice for a spec.
-///
-/// # Errors
-/// Mistakes in the spec, and the first error of the preparation of a cell.
 pub fn devices(registry: &Registry, args: &DevicesArgs) -> Result<(), Error> {
     crate::run::prefer_adapter(args.adapter.as_deref(), None)?;
-    match &args.path {
-        Some(path) => explained::explain(registry, args, path),
-        None => {
-            listed(args.json);
-            Ok(())
-        }
-    }
-}
-
-#[cfg(not(feature = "gpu"))]
-mod explained {
-    use super::{DevicesArgs, Error, Registry, listed};
-    use std::path::Path;
-
-    /// Reads the spec, and says that there is no choice.
-    pub fn explain(registry: &Registry, args: &DevicesArgs, path: &Path) -> Result<(), Error> {
+    if let Some(path) = &args.path {
+        #[cfg(feature = "gpu")]
+        return explained::explain(registry, args, path);
+        // Mistakes in the spec are said, and that there is no choice.
+        #[cfg(not(feature = "gpu"))]
         args.spec.read(registry, path)?;
-        listed(args.json);
-        Ok(())
     }
+    listed(args.json);
+    Ok(())
 }
 
 #[cfg(feature = "gpu")]

@@ -8,7 +8,6 @@ use clap::Args;
 use privateer_config::error::{Diagnostic, Error};
 use std::path::PathBuf;
 
-/// Arguments of `privateer fit`.
 #[derive(Debug, Args)]
 pub struct FitArgs {
     /// The table (CSV, plain or .gz, with a header, or Parquet)
@@ -49,10 +48,6 @@ pub struct FitArgs {
     quiet: bool,
 }
 
-/// Prints the fit.
-///
-/// # Errors
-/// Bad data, values without a logarithm, constant columns.
 pub fn fit(args: &FitArgs) -> Result<(), Error> {
     if args.matern.is_some_and(|nu| !(nu.is_finite() && 0.0 < nu && nu <= 100.0)) {
         return Diagnostic::new("`--matern` is out of range").expected("a smoothness > 0 and <= 100").refuse();

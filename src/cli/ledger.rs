@@ -8,7 +8,6 @@ use privateer_privacy::Delta;
 use privateer_privacy::odometer::FilterKind;
 use std::path::PathBuf;
 
-/// Arguments of `privateer ledger`.
 #[derive(Debug, Args)]
 pub struct LedgerArgs {
     /// Deployments, ledgers of curated tables: all about the same records, row by row
@@ -31,10 +30,6 @@ pub struct LedgerArgs {
     json: bool,
 }
 
-/// Shows each file, and all of them together.
-///
-/// # Errors
-/// A file that states no spends, or is damaged; files about tables of different sizes.
 pub fn ledger(args: &LedgerArgs) -> Result<(), Error> {
     let delta = args
         .delta

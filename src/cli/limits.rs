@@ -1,16 +1,12 @@
 //! Ends the program with its documented exit code where the system refuses memory or the size of a file.
 
-#[cfg(unix)]
 use privateer_config::error::ExitCode;
-#[cfg(unix)]
 use std::sync::Arc;
-#[cfg(unix)]
 use std::sync::atomic::AtomicBool;
 
 /// Makes a limit on file sizes an error of the write, and lack of memory, whose line is already printed, exit code 4.
 ///
 /// Concerns the whole process: for a program whose `main` this is.
-#[cfg(unix)]
 pub(super) fn mind_limits() {
     use signal_hook::consts::{SIGABRT, SIGXFSZ};
     use signal_hook::flag::{register, register_conditional_shutdown};
@@ -18,7 +14,3 @@ pub(super) fn mind_limits() {
     let _ = register(SIGXFSZ, Arc::new(AtomicBool::new(false)));
     let _ = register_conditional_shutdown(SIGABRT, ExitCode::Incomplete as i32, Arc::new(AtomicBool::new(true)));
 }
-
-/// Does nothing: other systems have no signals of this kind.
-#[cfg(not(unix))]
-pub(super) fn mind_limits() {}

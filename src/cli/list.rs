@@ -4,11 +4,9 @@ use super::output::say;
 use crate::registry::{Kind, Registry, kinds};
 use crate::spec::listing;
 use privateer_config::error::{Diagnostic, Error, closest};
+use serde_json::json;
 
 /// Lists all kinds, one kind, or one name.
-///
-/// # Errors
-/// An unknown kind or name.
 pub fn list(registry: &Registry, what: Option<&str>, json: bool) -> Result<(), Error> {
     let chosen: Vec<(&str, Vec<Kind>)> = kinds()
         .into_iter()
@@ -28,15 +26,14 @@ pub fn list(registry: &Registry, what: Option<&str>, json: bool) -> Result<(), E
             .into_iter()
             .chain(kinds().into_iter().flat_map(|kind| listing(registry, kind).into_iter().map(|entry| entry.name)))
             .collect();
-        let mut diagnostic = Diagnostic::new(format!("nothing is called `{what}`"))
+        let problem = Diagnostic::new(format!("nothing is called `{what}`"))
             .expected(format!("one of {}, or a name that `privateer list` shows", kinds().join(", ")));
-        if let Some(near) = closest(what, all.iter().copied()) {
-            diagnostic = diagnostic.hint(format!("did you mean `{near}`?"));
-        }
-        return diagnostic.refuse();
+        let hint = closest(what, all.iter().copied()).map(|near| format!("did you mean `{near}`?"));
+        return Diagnostic { hint, ..problem }.refuse();
     }
     if json {
-        say(&as_json(&chosen));
+        let as_json = |(kind, entries): &(&str, Vec<Kind>)| ((*kind).to_owned(), entries.iter().map(entry_json).collect());
+        say(&serde_json::Value::Object(chosen.iter().map(as_json).collect()).to_string());
         return Ok(());
     }
     for (kind, entries) in &chosen {
@@ -62,23 +59,9 @@ pub fn list(registry: &Registry, what: Option<&str>, json: bool) -> Result<(), E
     Ok(())
 }
 
-fn as_json(chosen: &[(&str, Vec<Kind>)]) -> String {
-    let value: serde_json::Map<String, serde_json::Value> = chosen
-        .iter()
-        .map(|(kind, entries)| {
-            let entries: Vec<serde_json::Value> = entries
-                .iter()
-                .map(|entry| {
-                    let keys: Vec<serde_json::Value> = entry
-                        .keys
-                        .iter()
-                        .map(|key| serde_json::json!({ "key": key.path, "accepts": key.accepts, "default": key.default, "doc": key.doc }))
-                        .collect();
-                    serde_json::json!({ "name": entry.name, "summary": entry.summary, "paper": entry.paper, "keys": keys })
-                })
-                .collect();
-            ((*kind).to_owned(), entries.into())
-        })
-        .collect();
-    serde_json::Value::Object(value).to_string()
+fn entry_json(entry: &Kind) -> serde_json::Value {
+    let keys = entry.keys.iter();
+    let keys: Vec<serde_json::Value> =
+        keys.map(|key| json!({ "key": key.path, "accepts": key.accepts, "default": key.default, "doc": key.doc })).collect();
+    json!({ "name": entry.name, "summary": entry.summary, "paper": entry.paper, "keys": keys })
 }

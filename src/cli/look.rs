@@ -4,12 +4,12 @@ use super::columns::ColumnNames;
 use super::output::say;
 use crate::env::Replicates;
 use crate::env::csv_table::{ColumnCard, CsvOptions, Spread, digits, outlier, read_table};
+use crate::report::Grid;
 use clap::Args;
 use privateer_config::error::{Diagnostic, Error};
 use serde_json::json;
 use std::path::{Path, PathBuf};
 
-/// Arguments of `privateer look`.
 #[derive(Debug, Args)]
 pub struct LookArgs {
     /// The table (CSV, plain or .gz, or Parquet)
@@ -32,10 +32,6 @@ pub struct LookArgs {
     json: bool,
 }
 
-/// Prints the card of a table.
-///
-/// # Errors
-/// A file that is no table, names of columns that it has not.
 pub fn look(args: &LookArgs) -> Result<(), Error> {
     if !matches!(args.clip[..], [] | [_, _]) || args.clip.windows(2).any(|ends| ends[1] <= ends[0]) {
         return Diagnostic::new("`--clip` is no range").expected("two numbers LO,HI with LO < HI").refuse();
@@ -72,11 +68,11 @@ pub fn look(args: &LookArgs) -> Result<(), Error> {
         return Ok(());
     }
     say(&format!("{file}: {rows} rows, columns: {}", columns.len()));
-    let head = ["column", "missing", "texts", "distinct", "least", "mean", "greatest", "deviation", ""].map(str::to_owned);
+    let titles = ["column", "missing", "texts", "distinct", "least", "mean", "greatest", "deviation", ""];
     let line = |card: &ColumnCard| {
         let number = |pick: fn(Spread) -> f64| card.spread().map_or(String::new(), |spread| digits(pick(spread)));
         let count = |n: usize| if n == 0 { String::new() } else { n.to_string() };
-        [
+        vec![
             card.name.clone(),
             count(card.missing),
             count(card.texts),
@@ -88,16 +84,8 @@ pub fn look(args: &LookArgs) -> Result<(), Error> {
             card.finding().map(|finding| finding.to_string()).unwrap_or_default(),
         ]
     };
-    let grid: Vec<[String; 9]> = [head].into_iter().chain(columns.iter().map(line)).collect();
-    let width = |at: usize| grid.iter().map(|cells| cells[at].chars().count()).max().unwrap_or(0);
-    let widths: Vec<usize> = (0..9).map(width).collect();
-    for cells in &grid {
-        let padded = cells.iter().zip(&widths).enumerate().map(|(at, (cell, width))| match at {
-            0 | 8 => format!("{cell:<width$}"),
-            _ => format!("{cell:>width$}"),
-        });
-        say(padded.collect::<Vec<_>>().join("  ").trim_end());
-    }
+    let titles = titles.into_iter().enumerate().map(|(at, title)| (title, !matches!(at, 0 | 8)));
+    say(&Grid::of(titles, columns.iter().map(line).collect()).plain());
     facts.iter().for_each(|fact| say(fact));
     Ok(())
 }

@@ -14,6 +14,7 @@ mod data;
 mod devices;
 mod fit;
 mod ledger;
+#[cfg(unix)]
 mod limits;
 mod list;
 mod look;

@@ -6,7 +6,6 @@ use clap::Args;
 use privateer_config::error::Error;
 use std::path::PathBuf;
 
-/// Arguments of `privateer odometer`.
 #[derive(Debug, Args)]
 pub struct OdometerArgs {
     /// The odometer file to write
@@ -19,10 +18,6 @@ pub struct OdometerArgs {
     ids: bool,
 }
 
-/// Writes a new odometer.
-///
-/// # Errors
-/// A budget or filter that cannot be used, a file that is there already, no entropy.
 pub fn odometer(args: &OdometerArgs) -> Result<(), Error> {
     let OdometerOptions { budget, filter, change, rows, per, .. } = args.options;
     write(&args.file, &args.options)?;

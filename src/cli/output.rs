@@ -20,7 +20,6 @@ pub(super) fn print(bytes: &[u8]) {
     }
 }
 
-/// Returns the error of what could not be printed.
 pub(super) fn printed() -> Result<(), Error> {
     match UNPRINTED.lock().unwrap_or_else(PoisonError::into_inner).take() {
         None => Ok(()),
@@ -66,11 +65,6 @@ fn say_styled(text: &str, style: &Style) {
 /// Prints to stderr; a closed pipe (`2>&1 | head`) is not an error.
 pub(super) fn note(text: &str) {
     drop(writeln!(io::stderr(), "{}", printable(text.trim_end_matches('\n'))));
-}
-
-/// Says that unfinished files of killed commands were removed.
-pub(super) fn say_removed(n_files: usize) {
-    crate::deploy::say_removed(n_files, &note);
 }
 
 /// Quotes a word for a POSIX shell.

@@ -8,7 +8,6 @@ use privateer_config::error::{Diagnostic, Error};
 use privateer_config::input::Input;
 use std::path::{Path, PathBuf};
 
-/// Arguments of `privateer people`.
 #[derive(Debug, Args)]
 pub struct PeopleArgs {
     /// The deployment
@@ -28,9 +27,6 @@ pub struct PeopleArgs {
 }
 
 /// Takes people in and lets people go, all of them or none.
-///
-/// # Errors
-/// An id that nobody has; those of the file.
 pub fn people(args: &PeopleArgs) -> Result<(), Error> {
     let (join, leave) = (ids(&args.join)?, ids(&args.leave)?);
     if join.is_empty() && leave.is_empty() {

@@ -13,7 +13,6 @@ use privateer_config::error::{Diagnostic, Error};
 use serde_json::json;
 use std::path::PathBuf;
 
-/// Arguments of `privateer plan`.
 #[derive(Debug, Args)]
 pub struct PlanArgs {
     /// Spec file (TOML)
@@ -58,7 +57,6 @@ pub fn lists(tasks: &[PlannedTask]) -> String {
     tasks.iter().map(|task| format!("{}\n", task.units)).collect()
 }
 
-/// Prints the plan.
 pub fn plan(registry: &Registry, args: &PlanArgs) -> Result<(), Error> {
     if let Some(file) = args.write.as_ref().filter(|file| file.symlink_metadata().is_ok()) {
         let problem = Diagnostic::new(format!("`{}` exists already", file.display()));

@@ -13,7 +13,6 @@ use privateer_backend::Cpu;
 use privateer_config::error::{Diagnostic, Error};
 use std::path::PathBuf;
 
-/// Arguments of `privateer predict`.
 #[derive(Debug, Args)]
 pub struct PredictArgs {
     /// A file of released parameters, `OUT/parameters/*.json` of a run with `record = { parameters = true }`
@@ -31,10 +30,6 @@ pub struct PredictArgs {
 }
 
 /// Prints the points with posterior mean and standard deviation of the function as CSV.
-///
-/// # Errors
-/// Files that are not what they should be, a trial that is not there, points of another dimension, features that have no values
-/// beyond their domain.
 pub fn predict(registry: &Registry, args: &PredictArgs) -> Result<(), Error> {
     let parameters = Parameters::load(&args.file)?;
     let shown = args.file.display();
@@ -64,17 +59,18 @@ pub fn predict(registry: &Registry, args: &PredictArgs) -> Result<(), Error> {
     let moments = cell.maker.predict(&ready.setting, &trial.parameters, table.columns, &table.values)?;
     let names = table.header.clone().unwrap_or_else(|| (1..=table.columns).map(|i| format!("x{i}")).collect());
     let mut writer = csv::Writer::from_writer(Vec::new());
-    let row = |cells: Vec<String>| cells;
-    let mut all = vec![row(names.into_iter().chain(["mean".to_owned(), "standard_deviation".to_owned()]).collect())];
+    let failed = |source: &dyn std::fmt::Display| {
+        let problem = format!("the points cannot be written as CSV: {source}");
+        Error::Failed { problem, hint: "please report it with the files".to_owned() }
+    };
+    let titles = names.into_iter().chain(["mean".to_owned(), "standard_deviation".to_owned()]);
+    writer.write_record(titles).map_err(|source| failed(&source))?;
     for (at, moments) in moments.iter().enumerate() {
         let deviation = moments.variance.max(0.0).sqrt();
-        all.push(table.row(at).iter().chain([&moments.mean, &deviation]).map(f64::to_string).collect());
+        let cells = table.row(at).iter().chain([&moments.mean, &deviation]).map(f64::to_string);
+        writer.write_record(cells).map_err(|source| failed(&source))?;
     }
-    let failed = |problem: String| Error::Failed { problem, hint: "please report it with the files".to_owned() };
-    for cells in all {
-        writer.write_record(&cells).map_err(|source| failed(format!("the points cannot be written as CSV: {source}")))?;
-    }
-    let bytes = writer.into_inner().map_err(|source| failed(format!("the points cannot be written as CSV: {source}")))?;
+    let bytes = writer.into_inner().map_err(|source| failed(&source))?;
     say(&String::from_utf8_lossy(&bytes));
     Ok(())
 }

@@ -27,7 +27,6 @@ enum Mode {
 }
 
 impl Progress {
-    /// Starts to show progress over `total` things, `what` in the plural.
     pub fn new(total: u64, what: &'static str, quiet: bool) -> Self {
         let mode = if quiet {
             Mode::Quiet
@@ -65,7 +64,6 @@ impl Progress {
         }
     }
 
-    /// Clears the bar.
     pub fn clear(&self) {
         if let Mode::Bar(bar) = &self.mode {
             bar.finish_and_clear();
@@ -115,7 +113,6 @@ impl Meter {
         self.progress.get_or_init(|| Progress::new(total, self.what, self.quiet)).add(1);
     }
 
-    /// Clears the bar.
     pub fn clear(&self) {
         if let Some(progress) = self.progress.get() {
             progress.clear();

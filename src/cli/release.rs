@@ -9,7 +9,6 @@ use clap::Args;
 use privateer_config::error::{Diagnostic, Error};
 use std::path::{Path, PathBuf};
 
-/// Arguments of `privateer release`.
 #[derive(Debug, Args)]
 pub struct ReleaseArgs {
     #[command(flatten)]
@@ -43,9 +42,6 @@ pub struct ReleaseArgs {
 }
 
 /// Releases one value, or those of a table; gives out again what was released for this record and round before.
-///
-/// # Errors
-/// Options that the deployment does not declare, a value that is not finite, a budget that is spent, no entropy; those of the files.
 pub fn release(args: &ReleaseArgs) -> Result<(), Error> {
     let options = &args.options;
     let (Some(row), Some(value)) = (&args.row, &args.value) else { return of_table(args, options) };

@@ -1,14 +1,14 @@
 //! `privateer report` and `privateer compare`: the report of a folder, one figure or table of it, and two folders against each other.
 
-use super::output::{print, say, say_removed, say_report};
+use super::output::{note, print, say, say_report};
 use super::progress::metered;
+use crate::deploy::say_removed;
 use crate::report::{self, Export, ExportFormat, Height};
 use clap::Args;
 use privateer_config::error::{Diagnostic, Error};
 use std::io::IsTerminal;
 use std::path::PathBuf;
 
-/// Arguments of `privateer report`.
 #[derive(Debug, Args)]
 pub struct ReportArgs {
     /// A results folder
@@ -38,13 +38,10 @@ pub struct ReportArgs {
 }
 
 /// Writes the report of a folder, or one figure or table of it.
-///
-/// # Errors
-/// An incomplete or altered folder, a quantity or key that it lacks, or the disk.
 pub fn report(args: &ReportArgs) -> Result<(), Error> {
     let Some(format) = &args.format else {
         let outcome = metered("cells", |each| report::write_report(&args.folder, each))?;
-        say_removed(outcome.removed);
+        say_removed(outcome.removed, &note);
         say_report(&outcome, args.table);
         return Ok(());
     };
@@ -77,7 +74,6 @@ pub fn report(args: &ReportArgs) -> Result<(), Error> {
     Ok(())
 }
 
-/// Arguments of `privateer compare`.
 #[derive(Debug, Args)]
 pub struct CompareArgs {
     /// The results folder that is the reference
@@ -95,9 +91,6 @@ pub struct CompareArgs {
 }
 
 /// Compares the cells that two folders share.
-///
-/// # Errors
-/// As [`report`]; folders that measure different quantities or share no cell.
 pub fn compare(args: &CompareArgs) -> Result<(), Error> {
     let compared = report::compare_folders(&args.first, &args.second, args.measure.as_deref())?;
     say(match args.format.as_str() {

@@ -1,11 +1,12 @@
 //! `privateer run`: reads specs, runs each into its folder and shows progress, notices and results.
 
-use super::output::{note, say, say_removed, say_report};
+use super::output::{note, say, say_report};
 use super::progress::{Meter, Progress};
-use super::share_arguments::{shard, unit_list, units_of_task};
+use super::share_arguments::{self, units_of_task};
 use super::source::{SpecArgs, folder_name};
 use super::stores;
 use super::wait::WaitArgs;
+use crate::deploy::say_removed;
 use crate::engine::{Shard, Share, Stop, UnitList};
 use crate::registry::Registry;
 use crate::run::{
@@ -21,7 +22,6 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Once, OnceLock};
 use std::time::Duration;
 
-/// Arguments of `privateer run`.
 #[derive(Debug, Args)]
 pub struct RunArgs {
     /// Spec files (TOML)
@@ -46,10 +46,10 @@ pub struct RunArgs {
     #[arg(long, value_name = "N")]
     batch: Option<usize>,
     /// Run the I-th of N shares of the work; join them with `merge`
-    #[arg(long, value_name = "I/N", value_parser = shard)]
+    #[arg(long, value_name = "I/N", value_parser = share_arguments::share::<Shard>)]
     shard: Option<Shard>,
     /// Run these units alone, as in `0-9,12`; `privateer plan` lists them
-    #[arg(long, value_name = "LIST", value_parser = unit_list, conflicts_with = "shard")]
+    #[arg(long, value_name = "LIST", value_parser = share_arguments::share::<UnitList>, conflicts_with = "shard")]
     units: Option<UnitList>,
     /// Run the units of one line of this file, as `privateer plan --write` and `privateer slurm` make it
     #[arg(long, value_name = "FILE", requires = "task", conflicts_with_all = ["shard", "units"])]
@@ -223,7 +223,7 @@ impl RunObserver for RunMessages {
                 // Said also where only errors are asked for: somebody or something wrote into the folder.
                 folder.altered.iter().for_each(|altered| note(&format!("warning: {altered}")));
                 if !self.quiet {
-                    say_removed(folder.removed);
+                    say_removed(folder.removed, &note);
                     folder.warnings.iter().for_each(|warning| note(&format!("warning: {warning}")));
                     if 0 < n_done {
                         note(&format!("resuming: {n_done} of {n_blocks} blocks are done"));
@@ -232,7 +232,6 @@ impl RunObserver for RunMessages {
                 self.progress.get_or_init(|| Progress::new(trial_rounds, "trial-rounds", self.quiet));
             }
             Notice::Misleading { lines } if !self.quiet => lines.iter().for_each(|line| note(&format!("warning: {line}"))),
-            Notice::Misleading { .. } => {}
             Notice::Simulated => {
                 if let Some(progress) = self.progress.get() {
                     progress.finish();
@@ -246,7 +245,6 @@ impl RunObserver for RunMessages {
                     "the graphics adapter screened no round of this run: small domains and policies that score no points need no screen",
                 );
             }
-            Notice::DeviceUnused => {}
             Notice::BandViolations { n_points } => note(&format!(
                 "warning: {n_points} points left their error band; the results may differ from other backends' in ties. Please report \
                  this with the spec"
@@ -265,7 +263,7 @@ impl RunObserver for RunMessages {
                     note(&format!("{label}: {advice}"));
                 }
             }
-            Notice::Released { .. } => {}
+            Notice::Misleading { .. } | Notice::DeviceUnused | Notice::Released { .. } => {}
         }
     }
 }

@@ -10,7 +10,6 @@ use privateer_config::error::{Diagnostic, Error};
 use std::io::{BufRead, IsTerminal, Read};
 use std::path::PathBuf;
 
-/// Arguments of `privateer init`.
 #[derive(Debug, Args)]
 pub struct InitArgs {
     /// The deployment to make, or to begin another session in
@@ -27,7 +26,6 @@ pub struct InitArgs {
     pub(super) wait: WaitArgs,
 }
 
-/// Arguments of `privateer ask`.
 #[derive(Debug, Args)]
 pub struct AskArgs {
     /// The deployment
@@ -45,7 +43,6 @@ pub struct AskArgs {
     pub(super) wait: WaitArgs,
 }
 
-/// Arguments of `privateer tell`.
 #[derive(Debug, Args)]
 pub struct TellArgs {
     /// The deployment
@@ -77,7 +74,6 @@ pub struct TellArgs {
     pub(super) wait: WaitArgs,
 }
 
-/// Arguments of `privateer undo`.
 #[derive(Debug, Args)]
 pub struct UndoArgs {
     /// The deployment
@@ -89,10 +85,6 @@ pub struct UndoArgs {
     pub(super) wait: WaitArgs,
 }
 
-/// Starts a session.
-///
-/// # Errors
-/// Whatever the spec or its points refuse; a session that is there already.
 pub fn init(registry: &Registry, args: &InitArgs) -> Result<(), Error> {
     let sweep = args.source.read(registry, &args.spec)?;
     let name = args.spec.display().to_string();
@@ -100,19 +92,12 @@ pub fn init(registry: &Registry, args: &InitArgs) -> Result<(), Error> {
 }
 
 /// Prints the next row, or the best one so far.
-///
-/// # Errors
-/// A file that holds no session, changed points, or a session that is over.
 pub fn ask(registry: &Registry, args: &AskArgs) -> Result<(), Error> {
     let asked = deploy::ask(registry, &args.state, args.best, &args.choice)?;
     say(&if args.json { serde_json::json!(asked).to_string() } else { asked.row.to_string() });
     Ok(())
 }
 
-/// Takes a reward.
-///
-/// # Errors
-/// A wrong row, a reward told twice or not finite; a file that holds no session.
 pub fn tell(registry: &Registry, args: &TellArgs) -> Result<(), Error> {
     let reward = if args.released {
         deploy::received(&args.reward, args.key.as_deref())?
@@ -132,9 +117,6 @@ pub fn tell(registry: &Registry, args: &TellArgs) -> Result<(), Error> {
 }
 
 /// Takes back the last reward of a session without a mechanism.
-///
-/// # Errors
-/// A session whose rewards were released, or without a reward; a file that holds no session.
 pub fn undo(registry: &Registry, args: &UndoArgs) -> Result<(), Error> {
     let again = deploy::undo(registry, &args.state, &args.choice)?;
     note(&format!("round {} is taken back: row {} is asked for again", again.round, again.row));

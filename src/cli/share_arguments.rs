@@ -1,18 +1,14 @@
 //! Reads which share of a sweep a command is for.
 
-use crate::engine::{Shard, UnitList};
+use crate::engine::UnitList;
 use privateer_config::error::{Diagnostic, Error};
 use privateer_config::input::Input;
 use std::path::Path;
+use std::str::FromStr;
 
-/// Reads `I/N`.
-pub(super) fn shard(text: &str) -> Result<Shard, String> {
-    text.parse::<Shard>().map_err(|diagnostic| diagnostic.to_string().replace("error: ", "").replace('\n', "; "))
-}
-
-/// Reads `a-b,c`.
-pub(super) fn unit_list(text: &str) -> Result<UnitList, String> {
-    text.parse::<UnitList>().map_err(|diagnostic| diagnostic.to_string().replace("error: ", "").replace('\n', "; "))
+/// Reads a shard `I/N` or a list of units `a-b,c`.
+pub(super) fn share<T: FromStr<Err: ToString>>(text: &str) -> Result<T, String> {
+    text.parse().map_err(|diagnostic: T::Err| diagnostic.to_string().replace("error: ", "").replace('\n', "; "))
 }
 
 /// What a file of unit lists is: of a million units in no order some seven megabytes.
@@ -22,9 +18,6 @@ const TASKS_FILE: Input<'static> = Input {
 };
 
 /// Reads the units of a task, from 0, from a file of one list a line.
-///
-/// # Errors
-/// An unreadable file, one without this line, or a line that is no list of units.
 pub(super) fn units_of_task(file: &Path, task: u64) -> Result<UnitList, Error> {
     let text = TASKS_FILE.read_text(file)?;
     let Some(line) = text.lines().nth(usize::try_from(task).unwrap_or(usize::MAX)) else {

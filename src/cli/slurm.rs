@@ -10,7 +10,6 @@ use std::fmt::Write;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Arguments of `privateer slurm`.
 #[derive(Debug, Args)]
 pub struct SlurmArgs {
     /// Spec file (TOML)
@@ -127,9 +126,6 @@ fn is_time(text: &str) -> bool {
 }
 
 /// Writes the folder, and prints or submits its two jobs.
-///
-/// # Errors
-/// Mistakes in the spec, a folder that exists, a disk that refuses; where Slurm refuses, its words.
 pub fn slurm(registry: &Registry, args: &SlurmArgs) -> Result<(), Error> {
     for (name, text) in [("time", &args.time), ("partition", &args.partition)] {
         if let Some(text) = text {

@@ -31,7 +31,7 @@ pub struct SpecArgs {
     rounds: Option<u64>,
     /// Seed of all random streams, from 0 to 2^63 - 1
     #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = whole_number)]
-    seed: Option<u64>,
+    pub(super) seed: Option<u64>,
     /// Folders of the specs that were read.
     #[arg(skip)]
     folders: RefCell<Vec<PathBuf>>,
@@ -44,9 +44,6 @@ fn whole_number(text: &str) -> Result<u64, String> {
 }
 
 /// Returns the name of the folder that a spec's results have by default.
-///
-/// # Errors
-/// A file name of dots alone.
 pub fn folder_name(path: &Path) -> Result<String, Error> {
     let stem = path.file_stem().map_or_else(|| "run".into(), |stem| stem.to_string_lossy().into_owned());
     if stem.chars().all(|c| c == '.') {
@@ -58,18 +55,12 @@ pub fn folder_name(path: &Path) -> Result<String, Error> {
 
 impl SpecArgs {
     /// Reads and checks a spec file.
-    ///
-    /// # Errors
-    /// An unreadable file, or every mistake in it.
     pub fn read(&self, registry: &Registry, path: &Path) -> Result<Sweep, Error> {
         let text = self.text(path)?;
         Sweep::parse_with(registry, &path.display().to_string(), &text, &self.overrides()?)
     }
 
     /// Reads a spec file; its folder may then hold data files.
-    ///
-    /// # Errors
-    /// An unreadable file.
     pub fn text(&self, path: &Path) -> Result<String, Error> {
         let text = SPEC_FILE.read_text(path)?;
         self.folders.borrow_mut().push(path.parent().unwrap_or(Path::new("")).to_owned());
@@ -77,9 +68,6 @@ impl SpecArgs {
     }
 
     /// Returns the options that let a command in another folder read the same data.
-    ///
-    /// # Errors
-    /// [`Error::Io`] if the working folder cannot be found.
     pub fn data_options(&self) -> Result<Vec<String>, Error> {
         let folder =
             self.data.clone().or_else(|| std::env::var_os("PRIVATEER_DATA").map(PathBuf::from)).unwrap_or_else(|| ".".into());
@@ -96,11 +84,6 @@ impl SpecArgs {
         Ok(words)
     }
 
-    /// Returns the seed stated on the command line.
-    pub fn stated_seed(&self) -> Option<u64> {
-        self.seed
-    }
-
     /// Returns the folder of data files; files elsewhere are refused, but for those beside the specs that were read before.
     pub fn data(&self) -> DataFolder {
         let data = data_folder(self.data.clone());
@@ -108,9 +91,6 @@ impl SpecArgs {
     }
 
     /// Returns the changes of a spec, each with where it was stated, the key and the value.
-    ///
-    /// # Errors
-    /// [`Error::Input`] for a `--set` that is no change.
     pub fn overrides(&self) -> Result<Vec<(String, String, String)>, Error> {
         let mut all = Vec::new();
         for text in &self.set {

@@ -13,7 +13,6 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-/// Arguments of `privateer status`.
 #[derive(Debug, Args)]
 pub struct StatusArgs {
     /// A results folder, the folder that shards ran into, the folder of an array job that `privateer slurm` wrote, or
@@ -64,10 +63,6 @@ impl TaskStatus {
     }
 }
 
-/// Prints what is done.
-///
-/// # Errors
-/// [`Error::Folder`] if the folder is neither; a file that cannot be read.
 pub fn status(args: &StatusArgs) -> Result<(), Error> {
     let out = &args.folder;
     let list = out.join("tasks.txt");

@@ -19,9 +19,6 @@ fn is_address(path: &Path) -> bool {
 }
 
 /// Returns where a shard of a run into `out` writes: a folder of its own in it, or the object store, which shards share.
-///
-/// # Errors
-/// [`Error::Folder`] if `out` holds the results of a run.
 pub fn place_of_shard(out: &Path, shard: Shard) -> Result<PathBuf, Error> {
     if is_address(out) {
         return Ok(out.to_owned());
@@ -63,25 +60,16 @@ pub fn results_in(folder: &Path) -> Vec<PathBuf> {
 }
 
 /// Parses an argument that has to be a folder of this machine.
-///
-/// # Errors
-/// What is said of an address in an object store.
 pub fn folder(text: &str) -> Result<PathBuf, String> {
     if is_address(Path::new(text)) { Err("expected a folder of this machine".to_owned()) } else { Ok(text.into()) }
 }
 
 /// Refuses an address that this program cannot write to.
-///
-/// # Errors
-/// [`Error::Input`] for one that is not `s3://BUCKET/PREFIX`, or any where the program was built without object stores.
 pub fn check(out: &Path) -> Result<(), Error> {
     if is_address(out) { open(out).map(|_| ()) } else { Ok(()) }
 }
 
 /// Runs a sweep into a folder or an object store.
-///
-/// # Errors
-/// Those of the run.
 pub fn run_into(
     out: &Path,
     sweep: &Sweep,
@@ -108,9 +96,6 @@ fn open(out: &Path) -> Result<(), Error> {
 }
 
 /// Returns how many parts an object store holds, and how many a whole run has; `None` for a folder of this machine.
-///
-/// # Errors
-/// Those of the store; [`Error::Folder`] where nothing is below the address.
 #[cfg(feature = "stores")]
 pub fn progress(place: &Path) -> Result<Option<(u64, u64)>, Error> {
     if !is_address(place) {
@@ -120,9 +105,6 @@ pub fn progress(place: &Path) -> Result<Option<(u64, u64)>, Error> {
 }
 
 /// Refuses an address of an object store; returns `None` for a folder of this machine.
-///
-/// # Errors
-/// [`Error::Input`] for an address.
 #[cfg(not(feature = "stores"))]
 pub fn progress(place: &Path) -> Result<Option<(u64, u64)>, Error> {
     check(place).map(|()| None)
@@ -140,7 +122,6 @@ fn nothing_at(place: &Path) -> Error {
 /// Folders to merge: those of this machine, and copies of what object stores hold.
 #[derive(Debug)]
 pub struct Inputs {
-    /// The folders.
     pub folders: Vec<PathBuf>,
     /// Those that are copies; removed in the end.
     #[cfg(feature = "stores")]
@@ -149,9 +130,6 @@ pub struct Inputs {
 
 impl Inputs {
     /// Copies what has to be copied.
-    ///
-    /// # Errors
-    /// [`Error::Folder`] where nothing is below an address; those of the store and the disk.
     #[cfg(feature = "stores")]
     pub fn of(folders: &[PathBuf]) -> Result<Self, Error> {
         let mut inputs = Self { folders: Vec::new(), _copies: Vec::new() };
@@ -172,9 +150,6 @@ impl Inputs {
     }
 
     /// Refuses addresses of object stores.
-    ///
-    /// # Errors
-    /// [`Error::Input`] for each of them.
     #[cfg(not(feature = "stores"))]
     pub fn of(folders: &[PathBuf]) -> Result<Self, Error> {
         folders.iter().try_for_each(|folder| check(folder))?;

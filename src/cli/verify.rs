@@ -12,7 +12,6 @@ use clap::Args;
 use privateer_config::error::Error;
 use std::path::PathBuf;
 
-/// Arguments of `privateer verify`.
 #[derive(Debug, Args)]
 pub struct VerifyArgs {
     /// A results folder

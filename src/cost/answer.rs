@@ -1,9 +1,6 @@
 //! Writes the spec and the points of a question, runs it, and answers.
 
-use super::{
-    ChosenColumns, Contest, Contestant, CostProblem, CostQuestion, FunctionQuestion, PointsQuestion, Trust, of_arms, of_function,
-    of_spec, of_table,
-};
+use super::{Contest, Contestant, CostProblem, CostQuestion, Trust, of_arms, of_function, of_spec, of_table};
 use crate::engine::{Preparation, Stop};
 use crate::env::DataFolder;
 use crate::record::write_whole;
@@ -11,6 +8,7 @@ use crate::registry::Registry;
 use crate::report::{Outcome, Ratio, SummaryRow};
 use crate::run::{RunObserver, RunOptions, run_to_folder};
 use crate::spec::{SPEC_FILE, Sweep};
+use clap::{ArgGroup, Args};
 use privateer_backend::Cpu;
 use privateer_config::error::{Diagnostic, Error};
 use serde::{Deserialize, Serialize};
@@ -20,10 +18,8 @@ use std::path::{Path, PathBuf};
 /// Name of the spec in the folder of a question.
 const SPEC_NAME: &str = "spec.toml";
 
-/// Name of the results folder in it.
 const RESULTS_NAME: &str = "results";
 
-/// Most users of a question.
 pub const MOST_USERS: u64 = 10_000_000;
 
 /// Privacy budgets of a question that names none.
@@ -32,70 +28,76 @@ const EPSILONS: [f64; 5] = [0.5, 1.0, 2.0, 4.0, 8.0];
 /// The problem of a question: one of `table`, `arms`, `function` and `spec`, and where its answer goes.
 ///
 /// Options of `privateer cost` and `best` state it.
-#[derive(Debug, Clone, Deserialize)]
-#[cfg_attr(
-    feature = "cli",
-    derive(clap::Args),
-    command(group(clap::ArgGroup::new("problem").required(true).args(["table", "function", "arms", "spec"])))
-)]
+#[derive(Debug, Clone, Default, Args, Deserialize)]
+#[command(group(ArgGroup::new("problem").required(true).args(["table", "function", "arms", "spec"])))]
 pub struct ProblemOptions {
     /// A table of points with a value each: CSV (plain or .gz, with a header) or Parquet
-    #[cfg_attr(feature = "cli", arg(value_name = "TABLE"))]
+    #[arg(value_name = "TABLE")]
     pub table: Option<PathBuf>,
     /// The column that is the reward
-    #[cfg_attr(feature = "cli", arg(long, value_name = "COLUMN", requires = "table"))]
+    #[arg(long, value_name = "COLUMN", requires = "table")]
     pub value: Option<String>,
     /// The input columns; the columns of numbers, at most ten, where none is named.
-    #[cfg_attr(feature = "cli", arg(skip))]
+    #[arg(skip)]
     #[serde(default)]
     pub inputs: Vec<String>,
     /// A known function, such as `branin`, in place of a table
-    #[cfg_attr(feature = "cli", arg(long, value_name = "NAME"))]
+    #[arg(long, value_name = "NAME")]
     pub function: Option<String>,
     /// Number of coordinates of a function that leaves it open
-    #[cfg_attr(feature = "cli", arg(long, value_name = "D", requires = "function"))]
+    #[arg(long, value_name = "D", requires = "function")]
     pub dimension: Option<usize>,
     /// A table whose columns are arms and whose rows are readings
-    #[cfg_attr(feature = "cli", arg(long, value_name = "TABLE"))]
+    #[arg(long, value_name = "TABLE")]
     pub arms: Option<PathBuf>,
     /// A spec whose `[environment]` is the problem
-    #[cfg_attr(feature = "cli", arg(long, value_name = "FILE"))]
+    #[arg(long, value_name = "FILE")]
     pub spec: Option<PathBuf>,
     /// The range to which rewards are clipped, known beforehand [default: that of the table]
-    #[cfg_attr(feature = "cli", arg(long, value_name = "LO,HI", value_delimiter = ',', allow_hyphen_values = true))]
+    #[arg(long, value_name = "LO,HI", value_delimiter = ',', allow_hyphen_values = true)]
     #[serde(default)]
     pub range: Vec<f64>,
     /// Who sees raw rewards
-    #[cfg_attr(feature = "cli", arg(long, value_enum, value_name = "WHO", default_value = "local"))]
+    #[arg(long, value_enum, value_name = "WHO", default_value = "local")]
     pub trust: Trust,
     /// Most points; more rows are drawn at random
-    #[cfg_attr(feature = "cli", arg(long, value_name = "N", default_value_t = 1000))]
+    #[arg(long, value_name = "N", default_value_t = 1000)]
     pub points: u64,
     /// Seed of points and trials
-    #[cfg_attr(feature = "cli", arg(long, value_name = "N", default_value_t = 1))]
+    #[arg(long, value_name = "N", default_value_t = 1)]
     pub seed: u64,
     /// Folder of spec, points and results; `out/NAME-COMMAND-TRUST` if absent.
-    #[cfg_attr(feature = "cli", arg(skip))]
+    #[arg(skip)]
     pub out: Option<PathBuf>,
     /// Worker threads [default: all cores]
-    #[cfg_attr(feature = "cli", arg(long, value_name = "N"))]
+    #[arg(long, value_name = "N")]
     pub threads: Option<u64>,
 }
 
-/// What is asked about a problem: each field is the option of `privateer cost` of its name.
-#[derive(Debug, Clone, Deserialize)]
+/// What is asked about a problem, as the options of `privateer cost` state it.
+#[derive(Debug, Clone, Args, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CostOptions {
+    #[arg(skip)]
     #[serde(flatten)]
     pub problem: ProblemOptions,
-    /// Whether the policies are those that do best, in place of the usual ones.
-    #[serde(default)]
-    pub best: bool,
+    /// Privacy budgets, ascending [default: 0.5,1,2,4,8; with several numbers of users: 1]
+    #[arg(long, value_name = "LIST", value_delimiter = ',', allow_hyphen_values = true)]
     #[serde(default)]
     pub epsilon: Vec<f64>,
+    /// Number of users, each with one reward; several numbers, ascending, ask how many users keep 80 %
+    #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "1000")]
     pub rounds: Vec<u64>,
+    /// Number of trials
+    #[arg(long, value_name = "N", default_value_t = 20)]
     pub trials: u64,
+    /// Pilot trials of each exploration factor
+    #[arg(long, value_name = "N", default_value_t = 10)]
     pub pilots: u64,
+    /// The two policies that do best at the middle budget, as `privateer best` finds them, in place of the usual ones
+    #[arg(long)]
+    #[serde(default)]
+    pub best: bool,
 }
 
 impl CostOptions {
@@ -151,9 +153,7 @@ pub fn share(row: &SummaryRow) -> Option<Ratio> {
     row.cost?.share?.left
 }
 
-/// A question whose spec is written.
 pub struct WrittenQuestion {
-    /// The question.
     pub question: CostQuestion,
     /// What is known about the problem.
     pub problem: CostProblem,
@@ -166,15 +166,11 @@ pub struct WrittenQuestion {
 }
 
 impl WrittenQuestion {
-    /// Returns the path of the spec.
     pub fn spec_path(&self) -> PathBuf {
         self.folder.join(SPEC_NAME)
     }
 
     /// Runs the spec into the folder of the question.
-    ///
-    /// # Errors
-    /// What stops a run.
     pub fn run(&self, threads: Option<u64>, stop: &Stop, observer: &dyn RunObserver) -> Result<Outcome, Error> {
         let data = self.data.clone();
         let options = RunOptions { data, threads: threads.map(|threads| threads as usize), ..RunOptions::default() };
@@ -227,7 +223,6 @@ pub struct Asking<'a> {
     pub played: &'a (dyn Fn(u64) + Sync),
     /// Takes what was understood of the files.
     pub note: &'a dyn Fn(&str),
-    /// Stops a contest.
     pub stop: &'a Stop,
 }
 
@@ -263,12 +258,13 @@ pub fn write_question(
         [low, high] if low < high && low.is_finite() && high.is_finite() => Some([low, high]),
         _ => return Diagnostic::new("`--range` needs two ends").expected("two numbers LO,HI with LO < HI").refuse(),
     };
-    let question = |name: String| CostQuestion {
-        name,
-        asked_by: match asked {
-            Asked::Cost => ["cost", "What privacy costs"],
-            Asked::Best => ["best", "Which policy is best"],
-        },
+    let [command, title] = match asked {
+        Asked::Cost => ["cost", "What privacy costs"],
+        Asked::Best => ["best", "Which policy is best"],
+    };
+    let mut question = CostQuestion {
+        name: String::new(),
+        asked_by: [command, title],
         trust: asked_of.trust,
         epsilons: match args.epsilon[..] {
             [] if asked == Asked::Best => vec![1.0],
@@ -281,7 +277,7 @@ pub fn write_question(
         seed: asked_of.seed,
     };
     // Budgets are checked before a table is read.
-    question(String::new()).check()?;
+    question.check()?;
     if asked == Asked::Cost && asked_of.trust == Trust::None {
         let diagnostic =
             Diagnostic::new("`--trust none` has no privacy, and so no price").expected("`local`, `shuffle` or `joint`");
@@ -296,23 +292,17 @@ pub fn write_question(
         name.split('.').next().filter(|stem| !stem.is_empty()).unwrap_or("table").to_owned()
     };
     let scratch = tempfile::tempdir().map_err(|source| Error::io("make a folder", std::env::temp_dir(), source))?;
-    let seed = asked_of.seed;
     let mut data = None;
     let (name, problem) = if let Some(file) = &asked_of.table {
-        let columns = ChosenColumns::of(file, asked_of.value.as_deref(), &asked_of.inputs)?;
-        let value = asked_of.value.clone().unwrap_or_default();
-        let question = PointsQuestion { file: file.clone(), value, range, points: asked_of.points as usize, seed };
-        (stem(file), of_table(&question, &columns, scratch.path(), computed))
+        (stem(file), of_table(file, range, asked_of, scratch.path(), computed))
     } else if let Some(file) = &asked_of.arms {
-        (stem(file), of_arms(file, range, seed, scratch.path()))
+        (stem(file), of_arms(file, range, asked_of.seed, scratch.path()))
     } else if let Some(kind) = &asked_of.function {
         if range.is_some() {
             let diagnostic = Diagnostic::new("`--range` is for a table: a known function is mapped onto [0, 1]");
             return diagnostic.hint("leave it out").refuse();
         }
-        let question =
-            FunctionQuestion { kind: kind.clone(), dimension: asked_of.dimension, points: asked_of.points as usize, seed };
-        (kind.clone(), of_function(&question, registry, computed))
+        (kind.clone(), of_function(kind, asked_of, registry, computed))
     } else {
         let file = asked_of.spec.clone().unwrap_or_default();
         let (text, name) = (SPEC_FILE.read_text(&file)?, file.display().to_string());
@@ -322,9 +312,7 @@ pub fn write_question(
     };
     let problem = problem?;
     problem.notes.iter().for_each(|line| note(line));
-    let question = question(String::new());
-    let [command, title] = question.asked_by;
-    let question = CostQuestion { name: format!("{title}: {name}"), ..question };
+    question.name = format!("{title}: {name}");
     let folder = asked_of.out.clone().unwrap_or_else(|| Path::new("out").join(format!("{name}-{command}-{}", question.trust)));
     let scratch_data = data.clone().unwrap_or_else(|| DataFolder::new(Some(scratch.path().to_owned())));
     let contest = if args.best || asked == Asked::Best {

@@ -17,13 +17,10 @@ pub fn brief(x: f64) -> String {
 /// Which policy is best, as `privateer best --json` prints it.
 #[derive(Debug, Serialize)]
 pub struct BestAnswer {
-    /// The answer.
     pub sentence: String,
-    /// The best policy.
     pub policy: String,
     /// Privacy budget; `None` without privacy.
     pub epsilon: Option<f64>,
-    /// Number of users.
     pub users: u64,
     /// At most ten policies: those of fresh trials from the best on, then those that pilot trials dropped.
     pub policies: Vec<BestRow>,
@@ -40,13 +37,11 @@ pub struct BestAnswer {
 /// One policy at its best factor in pilot trials.
 #[derive(Debug, Serialize)]
 pub struct BestRow {
-    /// The policy's label.
     pub policy: String,
     /// What multiplies the orders of its exploration factor; `None` if it has none.
     pub factor: Option<f64>,
     /// Whether the numbers are those of fresh trials; else of pilot trials, which chose the factor.
     pub is_fresh: bool,
-    /// Number of trials.
     pub trials: u64,
     /// Mean cumulative regret.
     pub regret: f64,

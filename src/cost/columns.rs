@@ -7,10 +7,8 @@ use std::path::Path;
 /// Most inputs that are chosen: those with the largest correlations with the value.
 const MOST_INPUTS: usize = 10;
 
-/// Holds the columns of a question.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ChosenColumns {
-    /// Number of rows of the table.
     pub rows: usize,
     /// Names of the input columns, in the file's order.
     pub inputs: Vec<String>,
@@ -41,11 +39,9 @@ impl ChosenColumns {
         for name in [value].into_iter().chain(stated.iter().map(String::as_str)) {
             match card(name) {
                 None => {
-                    let diagnostic = Diagnostic::new(format!("`{shown}` has no column `{name}`")).expected(known);
-                    return Err(Error::input(match suggestion(name, cards.iter().map(|card| card.name.as_str())) {
-                        Some(hint) => diagnostic.hint(hint),
-                        None => diagnostic,
-                    }));
+                    let problem = Diagnostic::new(format!("`{shown}` has no column `{name}`")).expected(known);
+                    let hint = suggestion(name, cards.iter().map(|card| card.name.as_str()));
+                    return Diagnostic { hint, ..problem }.refuse();
                 }
                 Some(card) if 0 < card.texts || card.spread().is_none() => {
                     let message = format!("column `{name}` of `{shown}` holds {}", texts(card));

@@ -21,7 +21,6 @@ const FINALISTS: usize = 4;
 /// A policy at its best factor in pilot trials.
 #[derive(Debug, Clone)]
 pub struct Contestant {
-    /// The policy's label.
     pub policy: String,
     /// Its table without `[[policy]]` and `beta`.
     table: String,
@@ -36,13 +35,11 @@ pub struct Contestant {
 }
 
 impl Contestant {
-    /// Returns its table at its factor.
     pub(super) fn at_factor(&self) -> String {
         let beta = self.factor.map_or(String::new(), |factor| format!("\nbeta = {{ kind = \"order\", factor = {factor:?} }}"));
         format!("{}{beta}", self.table)
     }
 
-    /// Returns its table with a tuned factor.
     pub(super) fn tuned(&self, question: &CostQuestion) -> String {
         format!("{}{}", self.table, self.factor.map_or(String::new(), |_| format!("\n{}", question.tuned())))
     }

@@ -15,7 +15,6 @@ pub use answer::{
     Asked, Asking, CostAnswer, CostOfBudget, CostOptions, MOST_USERS, ProblemOptions, WrittenQuestion, share, write_question,
 };
 pub use best::{BestAnswer, BestRow, brief};
-pub use columns::ChosenColumns;
 pub use contest::{Contest, Contestant};
-pub use problem::{CostProblem, FunctionQuestion, PointsQuestion, of_arms, of_function, of_spec, of_table};
+pub use problem::{CostProblem, of_arms, of_function, of_spec, of_table};
 pub use question::{CostQuestion, Trust};

@@ -1,5 +1,6 @@
 //! States a problem as the `[environment]` of a spec: a table's points, a table's arms, a known function, or that of another spec.
 
+use super::answer::ProblemOptions;
 use super::columns::ChosenColumns;
 use crate::env::csv_table::{ColumnCard, CsvOptions, read_table};
 use crate::env::{BuildContext, DataFolder, Replicates};
@@ -10,7 +11,7 @@ use crate::spec::{Sweep, Task};
 use privateer_config::error::{Diagnostic, Error, suggestion};
 use privateer_gp::Points;
 use privateer_numerics::rng::Streams;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// Most rows from which a kernel is fitted.
 const FITTED_ROWS: usize = 300;
@@ -34,7 +35,7 @@ const MECHANISM_RIDGE: &str = "\"mechanism\"   # variance of the noise of reward
 const POINTS_NAME: &str = "points.csv";
 
 /// Holds a problem as a spec states it.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct CostProblem {
     /// Lines of `[environment]`, after that line.
     pub environment: Vec<String>,
@@ -50,66 +51,40 @@ pub struct CostProblem {
     pub features: String,
     /// Whether points are arms without coordinates.
     pub is_arms: bool,
-    /// Number of points.
     pub n_points: usize,
     /// What was understood of the files, and what it costs, a line each.
     pub notes: Vec<String>,
 }
 
-/// States the problem of a table of points.
-#[derive(Debug, Clone)]
-pub struct PointsQuestion {
-    /// The table.
-    pub file: PathBuf,
-    /// The value column.
-    pub value: String,
-    /// Range to which rewards are clipped, known beforehand; `None`: that of the table.
-    pub range: Option<[f64; 2]>,
-    /// Most rows that are points.
-    pub points: usize,
-    /// Seed of the rows that are drawn.
-    pub seed: u64,
-}
-
-/// States the problem of a known function.
-#[derive(Debug, Clone)]
-pub struct FunctionQuestion {
-    /// The environment's kind.
-    pub kind: String,
-    /// Number of coordinates, where the kind leaves it open.
-    pub dimension: Option<usize>,
-    /// Number of points.
-    pub points: usize,
-    /// Seed of the points.
-    pub seed: u64,
-}
-
 /// Reads a table, draws its points, writes them into the folder, and fits kernel and noise to them.
 ///
-/// `computed` is called after each likelihood.
+/// * `range` — to which rewards are clipped, known beforehand; `None`: that of the table
+/// * `computed` — called after each likelihood
 ///
 /// # Errors
 /// A bad table, a range that misses it, constant values.
 pub fn of_table(
-    question: &PointsQuestion,
-    columns: &ChosenColumns,
+    file: &Path,
+    range: Option<[f64; 2]>,
+    options: &ProblemOptions,
     folder: &Path,
     computed: impl Fn(),
 ) -> Result<CostProblem, Error> {
-    let PointsQuestion { file, value, range, points, seed } = question;
-    let names: Vec<String> = columns.inputs.iter().chain([value]).cloned().collect();
+    let columns = ChosenColumns::of(file, options.value.as_deref(), &options.inputs)?;
+    let (value, seed) = (options.value.clone().unwrap_or_default(), options.seed);
+    let names: Vec<String> = columns.inputs.iter().chain([&value]).cloned().collect();
     let width = names.len();
-    let options = CsvOptions { columns: Some(names.clone()), header: Some(true), drops_missing: true, ..CsvOptions::default() };
-    let mut table = read_table(file, &options)?;
+    let stated = CsvOptions { columns: Some(names.clone()), header: Some(true), drops_missing: true, ..CsvOptions::default() };
+    let mut table = read_table(file, &stated)?;
     // One point for equal inputs, and the same points for any order of the rows.
     let replicates = Replicates::sort(&mut table, width - 1);
     let values: Vec<f64> = (0..table.rows).map(|row| table.row(row)[width - 1]).collect();
     let of_point = |(&row, mean): (&usize, f64)| [&table.row(row)[..width - 1], &[mean]].concat();
     let mut rows: Vec<Vec<f64>> = replicates.first_rows().iter().zip(replicates.means(&values)).map(of_point).collect();
     let (all, dropped) = (rows.len(), table.dropped_rows.len());
-    let clip = Clip::of(values.iter().copied(), *range, &format!("`{value}`"))?;
+    let clip = Clip::of(values.iter().copied(), range, &format!("`{value}`"))?;
     let [least, most] = clip.values;
-    draw_rows(&mut rows, *points, *seed, "cost");
+    draw_rows(&mut rows, options.points as usize, seed, "cost");
     if rows.iter().all(|row| row[width - 1] == rows[0][width - 1]) && least < most {
         let is_whole = rows.len() == all;
         let message = if is_whole {
@@ -133,7 +108,7 @@ pub fn of_table(
         form: LikelihoodForm::SquaredExponential,
         drops_missing: false,
         subsample: FITTED_ROWS,
-        seed: *seed,
+        seed,
     };
     let mut fitted = fit.fit(computed)?;
     let mean = rows.iter().map(|row| row[width - 1]).sum::<f64>() / rows.len() as f64;
@@ -178,9 +153,9 @@ pub fn of_table(
         ridge: MECHANISM_RIDGE.to_owned(),
         noise_variance: Some(fitted.found.noise_variance),
         features: features(columns.inputs.len()),
-        is_arms: false,
         n_points: rows.len(),
         notes,
+        ..CostProblem::default()
     })
 }
 
@@ -220,11 +195,10 @@ pub fn of_arms(file: &Path, range: Option<[f64; 2]>, seed: u64, folder: &Path) -
         clip_is: clip.origin.to_owned(),
         // Rewards are in the file's units, and covariances of standardised readings.
         ridge: "1.0".to_owned(),
-        noise_variance: None,
-        features: String::new(),
         is_arms: true,
         n_points: arms.len(),
         notes,
+        ..CostProblem::default()
     })
 }
 
@@ -232,20 +206,16 @@ pub fn of_arms(file: &Path, range: Option<[f64; 2]>, seed: u64, folder: &Path) -
 ///
 /// # Errors
 /// A kind that is no known function, or a dimension that it does not have.
-pub fn of_function(question: &FunctionQuestion, registry: &Registry, computed: impl Fn()) -> Result<CostProblem, Error> {
-    let FunctionQuestion { kind, dimension, points, seed } = question;
+pub fn of_function(kind: &str, options: &ProblemOptions, registry: &Registry, computed: impl Fn()) -> Result<CostProblem, Error> {
+    let &ProblemOptions { dimension, points, seed, .. } = options;
     let known: Vec<&str> = documentation(registry, "environment")
         .into_iter()
         .filter(|kind| kind.keys.iter().any(|key| key.path == "variant"))
         .map(|kind| kind.name)
         .collect();
-    if !known.contains(&kind.as_str()) {
-        let diagnostic =
-            Diagnostic::new(format!("there is no function `{kind}`")).expected(format!("one of {}", known.join(", ")));
-        return Err(Error::input(match suggestion(kind, known.iter().copied()) {
-            Some(hint) => diagnostic.hint(hint),
-            None => diagnostic,
-        }));
+    if !known.contains(&kind) {
+        let problem = Diagnostic::new(format!("there is no function `{kind}`")).expected(format!("one of {}", known.join(", ")));
+        return Diagnostic { hint: suggestion(kind, known.iter().copied()), ..problem }.refuse();
     }
     let with = |kernel: &str, noise: &str| {
         let mut lines = vec![format!("kind = {}", quoted(kind))];
@@ -263,7 +233,7 @@ pub fn of_function(question: &FunctionQuestion, registry: &Registry, computed: i
     let Task::Bandit(bandit) = &plan.task else {
         return Diagnostic::new(format!("`{kind}` is no environment of a bandit")).refuse();
     };
-    let (streams, data) = (Streams::new(*seed, plan.environment_key.clone()), DataFolder::default());
+    let (streams, data) = (Streams::new(seed, plan.environment_key.clone()), DataFolder::default());
     let context = BuildContext { streams: &streams, data: &data, rounds: 1, memory_bytes: sweep.memory_bytes };
     let environment = bandit.environment_plan.build(&context)?;
     let instance = environment.draw(0)?;
@@ -292,7 +262,6 @@ pub fn of_function(question: &FunctionQuestion, registry: &Registry, computed: i
         ridge: MECHANISM_RIDGE.to_owned(),
         noise_variance: Some(sd * sd),
         features: features(all.dimension()),
-        is_arms: false,
         n_points: all.n_points(),
         notes: vec![format!(
             "{kind} in {} dimensions, mapped onto [0, 1], at {} random points; noise of standard deviation {} on each reward",
@@ -300,6 +269,7 @@ pub fn of_function(question: &FunctionQuestion, registry: &Registry, computed: i
             all.n_points(),
             short(sd)
         )],
+        ..CostProblem::default()
     })
 }
 
@@ -324,26 +294,18 @@ pub fn of_spec(text: &str, name: &str, range: Option<[f64; 2]>, sweep: &Sweep) -
         .flat_map(|keys| keys.keys().filter(|key| key.starts_with("environment")).cloned())
         .collect();
     let has_noise = noise.is_some_and(|noise| noise.as_str() != Some("none"));
-    let ends = table.get("privacy").and_then(|privacy| privacy.get("clip")).and_then(toml::Value::as_array).map(|ends| {
-        let number = |at: usize| ends.get(at).and_then(|end| end.as_float().or(end.as_integer().map(|end| end as f64)));
-        (number(0), number(1))
-    });
-    let stated = match ends {
-        Some((Some(low), Some(high))) => Some([low, high]),
-        _ => None,
-    };
+    let ends = table.get("privacy").and_then(|privacy| privacy.get("clip")).and_then(toml::Value::as_array);
+    let end = |at: usize| ends?.get(at).and_then(|end| end.as_float().or(end.as_integer().map(|end| end as f64)));
+    let clip = range.or(end(0).zip(end(1)).map(Into::into));
     Ok(CostProblem {
         environment: lines.lines().skip(1).map(str::to_owned).collect(),
-        clip: range.or(stated),
+        clip,
         clip_is: if range.is_some() { "as stated".to_owned() } else { format!("as in {name}") },
         ridge: if has_noise { MECHANISM_RIDGE } else { "1.0" }.to_owned(),
-        noise_variance: None,
         features: "{ kind = \"exact\", tolerance = 1e-2 }".to_owned(),
-        is_arms: false,
-        n_points: 0,
         notes: [
             format!("the environment of {name}"),
-            if range.or(stated).is_some() {
+            if clip.is_some() {
                 "clip: as stated".to_owned()
             } else {
                 "clip: by the bound on f and the noise, if both are bounded; `--range LO,HI` states one".to_owned()
@@ -352,6 +314,7 @@ pub fn of_spec(text: &str, name: &str, range: Option<[f64; 2]>, sweep: &Sweep) -
         .into_iter()
         .chain((!swept.is_empty()).then(|| format!("the values that the spec sweeps are left out: {}", swept.join(", "))))
         .collect(),
+        ..CostProblem::default()
     })
 }
 

@@ -2,18 +2,19 @@
 
 use super::problem::CostProblem;
 use crate::fit::{quoted, short};
+use clap::ValueEnum;
 use privateer_config::error::{Diagnostic, Error};
 use serde::Deserialize;
 use std::fmt::{self, Write as _};
 
 /// Names who sees raw rewards.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
-#[cfg_attr(feature = "cli", derive(clap::ValueEnum))]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, ValueEnum)]
 #[serde(rename_all = "lowercase")]
 pub enum Trust {
     /// Everybody: rewards are not private
     None,
     /// Nobody: noise on each user's device
+    #[default]
     Local,
     /// A shuffler, which mixes the answers of a batch of users; each has noise of its own
     Shuffle,
@@ -50,7 +51,6 @@ impl fmt::Display for Trust {
 /// States what is asked about a problem.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CostQuestion {
-    /// Title of the report.
     pub name: String,
     /// The command that asks, and what it asks.
     pub asked_by: [&'static str; 2],
@@ -62,25 +62,19 @@ pub struct CostQuestion {
     pub rounds: Vec<u64>,
     /// Number of trials, and of pilot trials of each exploration factor.
     pub trials: [u64; 2],
-    /// Seed.
     pub seed: u64,
 }
 
 impl CostQuestion {
     /// Refuses budgets and numbers of users that mean nothing.
-    ///
-    /// # Errors
-    /// [`Error::Input`].
     pub fn check(&self) -> Result<(), Error> {
         let refuse = |what: String, expected: &str| Diagnostic::new(what).expected(expected).refuse();
         if let Some(bad) = self.epsilons.iter().find(|&&epsilon| !(epsilon.is_finite() && 0.0 < epsilon)) {
             return refuse(format!("`--epsilon` holds {bad}"), "privacy budgets: numbers > 0, as in `--epsilon 0.5,1,2`");
         }
-        if self.epsilons.windows(2).any(|two| two[1] <= two[0]) {
-            return refuse("`--epsilon` does not rise".to_owned(), "numbers in ascending order, each once");
-        }
-        if self.rounds.windows(2).any(|two| two[1] <= two[0]) {
-            return refuse("`--rounds` does not rise".to_owned(), "numbers in ascending order, each once");
+        let rises = [("epsilon", self.epsilons.is_sorted_by(|a, b| a < b)), ("rounds", self.rounds.is_sorted_by(|a, b| a < b))];
+        if let Some((name, _)) = rises.into_iter().find(|(_, rises)| !rises) {
+            return refuse(format!("`--{name}` does not rise"), "numbers in ascending order, each once");
         }
         if 1 < self.rounds.len() && 1 < self.epsilons.len() {
             let what = format!("`--rounds` and `--epsilon` hold {} and {} numbers", self.rounds.len(), self.epsilons.len());
@@ -149,20 +143,17 @@ impl CostQuestion {
             add(format!("epsilon = {first:?}{}", if is_swept { "            # swept below" } else { "" }));
             problem.clip.iter().for_each(|[low, high]| add(format!("clip = [{low:?}, {high:?}]   # {}", problem.clip_is)));
         }
-        match self.trust {
-            Trust::None => add("mechanism = \"none\"".to_owned()),
-            Trust::Local => {
-                add("mechanism = \"auto\"        # noise on each user's device, the least known\ncalibration = \"tight\""
-                    .to_owned())
-            }
-            Trust::Shuffle => add(format!(
-                "mechanism = \"auto\"        # noise on each user's device; a policy that a shuffler serves says so\ncalibration = \"tight\"\ndelta = {:e}",
-                self.delta()
-            )),
-            Trust::Joint => add(format!(
-                "mechanism = \"auto\"        # noise of the server, on sums\ncalibration = \"tight\"\ndelta = {:e}",
-                self.delta()
-            )),
+        let whose = match self.trust {
+            Trust::None => None,
+            Trust::Local => Some("noise on each user's device, the least known"),
+            Trust::Shuffle => Some("noise on each user's device; a policy that a shuffler serves says so"),
+            Trust::Joint => Some("noise of the server, on sums"),
+        };
+        add(whose.map_or("mechanism = \"none\"".to_owned(), |whose| {
+            format!("mechanism = \"auto\"        # {whose}\ncalibration = \"tight\"")
+        }));
+        if matches!(self.trust, Trust::Shuffle | Trust::Joint) {
+            add(format!("delta = {:e}", self.delta()));
         }
         policies.iter().for_each(|policy| add(format!("\n[[policy]]\n{policy}")));
         if is_swept {

@@ -137,7 +137,6 @@ pub struct AccountReport {
 pub struct LabelledPrice {
     /// A mechanism, a file or the labels of cells, one a line.
     pub label: String,
-    /// The price.
     pub quote: PriceReport,
 }
 
@@ -190,19 +189,15 @@ pub fn account_spec(name: &str, sweep: &Sweep, data: &DataFolder, options: &Acco
 /// # Errors
 /// An unknown name, a missing or bad number, an option that says nothing about what is named.
 pub fn account(what: &str, options: &AccountOptions) -> Result<AccountReport, Error> {
-    const BUDGET: [&str; 2] = ["--epsilon", "--delta"];
     options.check()?;
     let quote = if let Some(entry) = MECHANISMS.iter().find(|entry| entry.name == what) {
-        let own = [BUDGET.as_slice(), &["--answer-epsilon", "--calibration", "--clip"]].concat();
+        let own = ["--epsilon", "--delta", "--answer-epsilon", "--calibration", "--clip"];
         options.refuse_others(what, &own, "it belongs to streams or sessions; leave it out")?;
         of_rewards(options, entry)?
     } else if ["vector-prefix", "gram-prefix"].contains(&what) {
-        let own = [BUDGET.as_slice(), &["--sigma", "--radius", "--factorisation", "--neighbours", "--separation"]].concat();
-        options.refuse_others(
-            what,
-            &own,
-            "items of a stream are clipped to `--radius`, and its noise is priced with `--sigma`",
-        )?;
+        let own = ["--epsilon", "--delta", "--sigma", "--radius", "--factorisation", "--neighbours", "--separation"];
+        let hint = "items of a stream are clipped to `--radius`, and its noise is priced with `--sigma`";
+        options.refuse_others(what, &own, hint)?;
         of_stream(what, options)?
     } else if Path::new(what).is_file() {
         options.refuse_others(what, &[], "what has begun keeps what it was begun with")?;
@@ -262,8 +257,7 @@ fn of_rewards(options: &AccountOptions, entry: &MechanismEntry) -> Result<PriceR
     let (epsilon, found) = match (options.answer_epsilon, options.epsilon) {
         (Some(answer), _) => (Some(answer), false),
         (None, Some(total)) => {
-            let total =
-                Epsilon::try_from(total).map_err(|bad| refused("--epsilon", &bad.0.to_string(), "a finite number > 0"))?;
+            let total = total_epsilon(total)?;
             let delta = budget_delta(options)?;
             let answer = quote::largest_answer(|epsilon| build(Some(epsilon)), options.participations(), total, delta)
                 .map_err(|refusal| placed(&refusal))?;
@@ -314,8 +308,7 @@ fn of_stream(what: &str, options: &AccountOptions) -> Result<PriceReport, Error>
         (Some(sigma), _) if SIZES.contains(&sigma) => sigma,
         (Some(sigma), _) => return Err(refused("--sigma", &short(sigma), SIZES_WORDS)),
         (None, Some(epsilon)) => {
-            let epsilon =
-                Epsilon::try_from(epsilon).map_err(|bad| refused("--epsilon", &bad.0.to_string(), "a finite number > 0"))?;
+            let epsilon = total_epsilon(epsilon)?;
             let Some(delta) = budget_delta(options)? else {
                 return Err(refused("--delta", "not stated", "a number > 0 and < 1: Gaussian noise has no pure loss"));
             };
@@ -347,6 +340,10 @@ fn refuse_participations_beyond(rounds: u64, stated: (u64, u64), key: &str) -> R
         .refuse()
 }
 
+fn total_epsilon(epsilon: f64) -> Result<Epsilon, Error> {
+    Epsilon::try_from(epsilon).map_err(|bad| refused("--epsilon", &bad.0.to_string(), "a finite number > 0"))
+}
+
 fn budget_delta(options: &AccountOptions) -> Result<Option<Delta>, Error> {
     match options.delta {
         None | Some(0.0) => Ok(None),
@@ -364,8 +361,6 @@ fn unknown(what: &str) -> Error {
     let names: Vec<&str> = MECHANISMS.iter().map(|entry| entry.name).chain(["vector-prefix", "gram-prefix"]).collect();
     let diagnostic = Diagnostic::new(format!("`{what}` is no spec and no mechanism"))
         .expected(format!("a file ending in `.toml`, or one of {}", names.join(", ")));
-    Error::input(match closest(what, names.iter().copied()) {
-        Some(near) => diagnostic.hint(format!("did you mean `{near}`?")),
-        None => diagnostic,
-    })
+    let hint = closest(what, names.iter().copied()).map(|near| format!("did you mean `{near}`?"));
+    Diagnostic { hint, ..diagnostic }.error()
 }

@@ -7,10 +7,8 @@ use super::seal::{self, Seal};
 use crate::engine::ToldRound;
 use privateer_config::error::Error;
 use privateer_privacy::release::KeptRelease;
-use rusqlite::OptionalExtension;
 use rusqlite::types::ValueRef;
 
-/// One row of `spends`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct SpendRow {
     pub column: i64,
@@ -24,18 +22,14 @@ pub struct SpendRow {
 
 impl DeploymentFile {
     /// Returns the answer about a record in a round, with its ticket; `None` where there was none.
-    ///
-    /// # Errors
-    /// [`Error::Corrupt`] where it was altered.
     pub(super) fn released(&self, column: i64, record: u64, round: u64) -> Result<Option<(KeptRelease, Ticket)>, Error> {
         let sql = "SELECT spend_id FROM releases WHERE column_id = ?1 AND record = ?2 AND round = ?3";
-        let found = self.statement(sql)?.query_row([column, record as i64, round as i64], |row| row.get::<_, i64>(0)).optional();
-        let Some(number) = found.map_err(|why| self.failed(&why))? else { return Ok(None) };
+        let whose = [column, record as i64, round as i64];
+        let Some(number) = self.first(Side::Own, sql, whose, |row| row.get::<_, i64>(0))? else { return Ok(None) };
         let (_, kept, name) = self.answer(number)?;
         Ok(Some((kept, Ticket { number: number as u64, name })))
     }
 
-    /// Returns an answer of this file, with its name.
     fn answer(&self, number: i64) -> Result<(SpendRow, KeptRelease, Seal), Error> {
         let mut found = None;
         self.each_answer(Side::Own, Some(number), |row, kept, name| found = Some((row, kept, name)))?;
@@ -46,40 +40,31 @@ impl DeploymentFile {
     }
 
     /// Returns the rounds that a column was told, in order.
-    ///
-    /// # Errors
-    /// [`Error::Corrupt`] where one was altered.
     pub(super) fn told(&self, column: i64) -> Result<Vec<ToldRound>, Error> {
         let sql = "SELECT spend_id, round FROM releases WHERE column_id = ?1 ORDER BY round";
-        let mut statement = self.statement(sql)?;
-        let found = statement.query_map([column], |row| Ok((row.get::<_, i64>(0)?, row.get::<_, i64>(1)?)));
-        let found: Vec<(i64, i64)> = found.and_then(Iterator::collect).map_err(|why| self.failed(&why))?;
-        let mut told = Vec::new();
-        for (at, (number, round)) in found.into_iter().enumerate() {
-            if round != at as i64 + 1 {
+        let found: Vec<(i64, i64)> = self.all(sql, [column], |row| Ok((row.get(0)?, row.get(1)?)))?;
+        let told = found.into_iter().zip(1..).map(|((number, round), expected)| {
+            if round != expected {
                 return Err(self.altered(Side::Own, "the order of its rounds"));
             }
             let (row, kept, _) = self.answer(number)?;
-            told.push(ToldRound { row: row.record as u64, kept });
-        }
-        Ok(told)
+            Ok(ToldRound { row: row.record as u64, kept })
+        });
+        told.collect()
     }
 
     /// Takes the newest answer back, which must be of this column.
-    ///
-    /// # Errors
-    /// Another answer was made since.
     pub(super) fn take_back(&self, column: i64) -> Result<bool, Error> {
         let sql = "SELECT spend_id, record FROM spends WHERE column_id = ?1 AND spend_id = (SELECT max(spend_id) FROM spends)";
-        let found = self.db.query_row(sql, [column], |row| Ok((row.get::<_, i64>(0)?, row.get::<_, i64>(1)?))).optional();
-        let Some((number, record)) = found.map_err(|why| self.failed(&why))? else { return Ok(false) };
+        let found: Option<(i64, i64)> = self.first(Side::Own, sql, [column], |row| Ok((row.get(0)?, row.get(1)?)))?;
+        let Some((number, record)) = found else { return Ok(false) };
         for sql in ["DELETE FROM spends WHERE spend_id = ?1", "DELETE FROM releases WHERE spend_id = ?1"] {
             self.db.execute(sql, [number]).map_err(|why| self.failed(&why))?;
         }
         for (table, whose) in
             [("accounts", format!("record = {record} AND column_id = {column}")), ("columns", format!("column_id = {column}"))]
         {
-            self.update(Side::Own, table, self.seed(Side::Own), "n = n - 1", &whose, &[])?;
+            self.update(Side::Own, table, "n = n - 1", &whose, &[])?;
         }
         Ok(true)
     }

@@ -1,6 +1,8 @@
 //! What a file releases: one column for each mechanism, with its ledger, and the sessions over them.
 
+use super::failure::corrupt;
 use super::file::{DeploymentFile, Side};
+use super::rows::text;
 use super::seal;
 use crate::env::CuratedLedger;
 use privateer_config::error::Error;
@@ -14,7 +16,6 @@ use std::path::PathBuf;
 /// What is released by one mechanism.
 #[derive(Debug, Clone)]
 pub struct Column {
-    /// Its number in the file.
     pub number: i64,
     /// Random name of the session, release state or curated table that draws the noise.
     pub source: String,
@@ -30,42 +31,33 @@ pub struct Column {
     pub ledger: Option<Ledger>,
     /// The file whose budget counts the answers too.
     pub odometer: Option<OdometerLink>,
-    /// Answers so far.
     pub n: u64,
 }
 
 impl Column {
+    /// Returns a column that is in no file so far.
+    pub fn new(source: String, form: DeploymentForm, name: String, spend: Option<Spend>, ledger: Option<Ledger>) -> Self {
+        Self { number: 0, source, is_own: true, form, name, spend, ledger, odometer: None, n: 0 }
+    }
+
     /// Returns the column of a curated table, with the name of its one release; `None` where it states no loss that can be added up.
     pub fn of_table(ledger: &CuratedLedger) -> Option<(Self, seal::Seal)> {
         let (spend, name) = (ledger.spend()?, seal::bytes(ledger.sha256.get(..2 * seal::N_BYTES)?)?);
-        let column = Self {
-            number: 0,
-            source: spend.session.clone(),
-            is_own: false,
-            form: DeploymentForm::DataHolder,
-            name: ledger.sources.join(", "),
-            spend: Some(spend),
-            ledger: None,
-            odometer: None,
-            n: 0,
-        };
-        Some((column, name))
+        let (source, sources) = (spend.session.clone(), ledger.sources.join(", "));
+        let column = Self::new(source, DeploymentForm::DataHolder, sources, Some(spend), None);
+        Some((Self { is_own: false, ..column }, name))
     }
 }
 
 /// States where a shared odometer is, and which one it is.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OdometerLink {
-    /// Where it was.
     pub path: PathBuf,
-    /// Its random name.
     pub id: String,
 }
 
-/// A session of a file.
 #[derive(Debug, Clone)]
 pub struct SessionRow {
-    /// The number of its column.
     pub column: i64,
     pub name: String,
     pub spec_name: String,
@@ -82,18 +74,9 @@ const LEDGER: &str = "ledger";
 /// What the first value of a data holder declares.
 pub const DECLARATION: &str = "declaration";
 
-fn text(text: &str) -> Value {
-    Value::Text(text.to_owned())
-}
-
 impl DeploymentFile {
-    /// Adds a column; returns its number.
-    ///
-    /// # Errors
-    /// Those of SQLite.
     pub(super) fn add_column(&self, side: Side, column: &Column, declaration: Option<&impl Serialize>) -> Result<i64, Error> {
-        let next = format!("SELECT coalesce(max(column_id), 0) + 1 FROM {}.columns", side.schema());
-        let number: i64 = self.db.query_row(&next, [], |row| row.get(0)).map_err(|why| self.failed(&why))?;
+        let number = self.next(side, "columns", "column_id")?;
         let mut all: Vec<(&str, String, Value)> = Vec::new();
         let mut add = |part: &'static str, terms: serde_json::Result<Vec<(String, Value)>>| {
             let terms = terms.map_err(|why| Error::Failed { problem: why.to_string(), hint: "please report this".to_owned() })?;
@@ -108,37 +91,30 @@ impl DeploymentFile {
         for (part, name, value) in &all {
             statement.execute((number, part, name, value)).map_err(|why| self.failed(&why))?;
         }
-        let real = |number: Option<f64>| number.map_or(Value::Null, Value::Real);
         let link = column.odometer.as_ref();
-        let path = link.map(|link| link.path.to_string_lossy().into_owned());
         let mechanism = match (&column.spend, &column.ledger) {
             (Some(spend), _) => &spend.mechanism,
             (None, Some(ledger)) => &ledger.mechanism,
             (None, None) => "none",
         };
-        self.insert(
-            side,
-            "columns",
-            self.seed(side),
-            vec![
-                Value::Integer(number),
-                text(&column.source),
-                Value::Integer(i64::from(column.is_own)),
-                text(&column.form.to_string()),
-                text(&column.name),
-                text(mechanism),
-                real(column.spend.as_ref().map(|spend| spend.epsilon)),
-                real(column.spend.as_ref().map(|spend| spend.delta)),
-                path.map_or(Value::Null, Value::Text),
-                link.map_or(Value::Null, |link| text(&link.id)),
-                Value::Blob(self.terms_seal(side, number)?.to_vec()),
-                Value::Integer(0),
-            ],
-        )?;
+        let row = [
+            number.into(),
+            text(&column.source),
+            column.is_own.into(),
+            column.form.to_string().into(),
+            text(&column.name),
+            text(mechanism),
+            column.spend.as_ref().map(|spend| spend.epsilon).into(),
+            column.spend.as_ref().map(|spend| spend.delta).into(),
+            link.map(|link| link.path.to_string_lossy().into_owned()).into(),
+            link.map(|link| link.id.clone()).into(),
+            self.terms_seal(side, number)?.to_vec().into(),
+            Value::Integer(0),
+        ];
+        self.insert(side, "columns", row)?;
         Ok(number)
     }
 
-    /// Returns the digest of the terms of a column.
     fn terms_seal(&self, side: Side, column: i64) -> Result<seal::Seal, Error> {
         let terms = self.all_terms(side, column)?;
         let values = terms.iter().flat_map(|(part, name, value)| {
@@ -149,9 +125,7 @@ impl DeploymentFile {
 
     fn all_terms(&self, side: Side, column: i64) -> Result<Vec<(String, String, Value)>, Error> {
         let sql = format!("SELECT part, name, value FROM {}.terms WHERE column_id = ?1 ORDER BY part, name", side.schema());
-        let mut statement = self.statement(&sql)?;
-        let found = statement.query_map([column], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)));
-        found.and_then(Iterator::collect).map_err(|why| self.failed(&why))
+        self.all(&sql, [column], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))
     }
 
     /// Returns a part of a column; `None` where it has none.
@@ -164,17 +138,12 @@ impl DeploymentFile {
         if terms.is_empty() {
             return Ok(None);
         }
-        seal::of_terms(&terms).map(Some).map_err(|why| Error::Corrupt {
-            path: self.path_of(side).to_owned(),
-            problem: format!("holds the {part} of column {column} in words of another version of this program ({why})"),
-            hint: "go on with the version that wrote it".to_owned(),
+        seal::of_terms(&terms).map(Some).map_err(|why| {
+            let problem = format!("holds the {part} of column {column} in words of another version of this program ({why})");
+            corrupt(self.path_of(side), problem, "go on with the version that wrote it")
         })
     }
 
-    /// Returns the columns of a file, in their order.
-    ///
-    /// # Errors
-    /// [`Error::Corrupt`] for an altered row.
     pub(super) fn columns(&self, side: Side) -> Result<Vec<Column>, Error> {
         let read = |row: &rusqlite::Row<'_>| {
             let odometer: Option<String> = row.get("odometer")?;
@@ -206,27 +175,20 @@ impl DeploymentFile {
     }
 
     /// Adds a session, or replaces what is kept of it.
-    ///
-    /// # Errors
-    /// Those of SQLite.
     pub(super) fn add_session(&self, session: &SessionRow) -> Result<(), Error> {
-        let row = vec![
-            Value::Integer(session.column),
+        let row = [
+            session.column.into(),
             text(&session.name),
             text(&session.spec_name),
             text(&session.spec),
             text(&session.spec_hash),
-            Value::Text(session.data.display().to_string()),
+            session.data.display().to_string().into(),
             text(&session.fingerprint),
-            session.asked.map_or(Value::Null, |row| Value::Integer(row as i64)),
+            session.asked.map(|row| row as i64).into(),
         ];
-        self.insert(Side::Own, "sessions", self.seed(Side::Own), row)
+        self.insert(Side::Own, "sessions", row)
     }
 
-    /// Returns the sessions of a file, in their order.
-    ///
-    /// # Errors
-    /// [`Error::Corrupt`] for an altered row.
     pub(super) fn sessions(&self) -> Result<Vec<SessionRow>, Error> {
         self.rows(Side::Own, ("sessions", "1 ORDER BY column_id"), &[], |row| {
             Ok(SessionRow {

@@ -84,7 +84,7 @@ pub fn curate(
 ) -> Result<CuratedLedger, Error> {
     let epsilon = Epsilon::try_from(options.epsilon).map_err(|bad| wrong("--epsilon", bad.0, "a finite number > 0"))?;
     let delta = Delta::try_from(options.delta).map_err(|bad| wrong("--delta", bad.0, "a number > 0 and < 1"))?;
-    let numbers = PublicNumbers::of(options)?;
+    let numbers = PublicFile::of(options)?;
     let bound = numbers.bound;
     for (name, value) in [("--radius", options.radius), ("--bound", bound)] {
         if !(value.is_finite() && 0.0 < value) {
@@ -116,11 +116,11 @@ pub fn curate(
     }
     let ledger_path = beside(out);
     once_free(Duration::ZERO, || clear_interrupted(out, &ledger_path, note))?;
-    for path in [out, ledger_path.as_path()] {
-        if path.symlink_metadata().is_ok() {
-            return Err(already(path));
-        }
-    }
+    let refuse_existing = || {
+        let taken = [out, ledger_path.as_path()].into_iter().find(|path| path.symlink_metadata().is_ok());
+        taken.map_or(Ok(()), |path| Err(already(path)))
+    };
+    refuse_existing()?;
     let radius = if planted::is(PlantedFault::RadiusOverScale) { options.radius / scales[0] } else { options.radius };
     let mechanism = match options.projection {
         None => RowsRelease::calibrated(epsilon, delta, radius, bound, d),
@@ -168,9 +168,7 @@ pub fn curate(
         file.begin()?;
         // To the end: of several commands at once, those that come late have spent nothing. Whoever still waits holds nothing.
         file.hold()?;
-        if let Some(path) = [out, ledger_path.as_path()].into_iter().find(|path| path.symlink_metadata().is_ok()) {
-            return Err(already(path));
-        }
+        refuse_existing()?;
         spend(&file, options, &ledger)?;
         Ok(Some(file))
     };
@@ -201,18 +199,10 @@ pub fn curate(
 }
 
 /// The numbers that are public on the curator's word or on that of a file's publisher.
-struct PublicNumbers {
-    bound: f64,
-    centre: Vec<f64>,
-    scales: Vec<f64>,
-    /// Who declares them public, for the ledger.
-    source: String,
-}
-
-/// A file that is declared public.
-#[derive(serde::Deserialize)]
+#[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct PublicFile {
+    /// Who declares them public, for the ledger.
     source: String,
     bound: f64,
     #[serde(default)]
@@ -221,7 +211,7 @@ struct PublicFile {
     scales: Vec<f64>,
 }
 
-impl PublicNumbers {
+impl PublicFile {
     fn of(args: &CurateOptions) -> Result<Self, Error> {
         let Some(path) = &args.public else {
             let source = "bound, radius, centre and scales are declared public by the curator, on the command line".to_owned();
@@ -229,7 +219,7 @@ impl PublicNumbers {
             return Ok(Self { bound: args.bound.unwrap_or(f64::NAN), centre, scales, source });
         };
         let text = Input::small("file of public numbers", "JSON, as `privateer curate --help` shows").read_text(path)?;
-        let file: PublicFile = serde_json::from_str(&text).map_err(|why| {
+        let file: Self = serde_json::from_str(&text).map_err(|why| {
             let expected = "JSON, as in {\"source\": \"WHO growth standards 2006\", \"bound\": 3, \"centre\": [50, 5], \"scales\": [15, 2.5]}";
             Diagnostic::new(format!("`{}` is not a file of public numbers ({why})", path.display())).expected(expected).error()
         })?;
@@ -242,16 +232,14 @@ impl PublicNumbers {
         }
         let digest = hash_bytes(text.as_bytes());
         let source = format!("declared public by a file: {} (SHA-256 {digest}); the radius on the command line", file.source);
-        Ok(Self { bound: file.bound, centre: file.centre, scales: file.scales, source })
+        Ok(Self { source, ..file })
     }
 }
 
 /// Takes a release from the budget of every record, on the disk before anything is given out.
 fn spend(file: &DeploymentFile, options: &CurateOptions, ledger: &CuratedLedger) -> Result<(), Error> {
     let terms = file.stated_budget(Side::Own)?;
-    if let Some(known) = terms.rows {
-        refuse_other_rows(file.path(), known, ledger.rows)?;
-    }
+    refuse_other_rows(file.path(), terms.rows, Some(ledger.rows))?;
     let Some((column, name)) = Column::of_table(ledger) else {
         return refuse("the release states no loss that can be added up", "a release of rows", "release without `--odometer`");
     };

@@ -3,8 +3,9 @@
 use super::anchor::Ticket;
 use super::books::{BudgetTerms, Occasion, Paid};
 use super::columns::{Column, OdometerLink};
-use super::file::{DeploymentFile, NewFile, Side};
-use super::identity::Naming;
+use super::failure::corrupt;
+use super::file::{DeploymentFile, Side};
+use super::identity::{Identity, Naming};
 use super::options::BudgetOptions;
 use super::seal::Seal;
 use privateer_config::error::{Diagnostic, Error};
@@ -20,7 +21,7 @@ use std::path::Path;
 /// Options that do not fit the mechanism or the file, an odometer that cannot be used.
 pub(super) fn enter(
     path: &Path,
-    new: &NewFile,
+    new: &Identity,
     options: &BudgetOptions,
     mut column: Column,
     declaration: Option<&impl serde::Serialize>,
@@ -91,21 +92,16 @@ pub(super) fn enter(
                     .hint("leave the option out, or name another file; a shared `--odometer` counts both")
                     .refuse();
             }
-            if let (Some(rows), Some(known)) = (rows, terms.rows) {
-                refuse_other_rows(path, known, rows)?;
-            }
+            refuse_other_rows(path, terms.rows, rows)?;
             terms.clone()
         }
     };
     let mut held = own.clone();
-    if let Some(shared) = &file.shared {
-        let path = shared.path.clone();
+    if let Some((path, shared)) = &file.shared {
         let terms = file.stated_budget(Side::Shared)?;
-        if let (Some(rows), Some(known)) = (rows, terms.rows) {
-            refuse_other_rows(&path, known, rows)?;
-        }
+        refuse_other_rows(path, terms.rows, rows)?;
         allows_some(&file, Side::Shared, &terms, &spend)?;
-        column.odometer = Some(OdometerLink { path, id: shared.id.clone() });
+        column.odometer = Some(OdometerLink { path: path.clone(), id: shared.id.clone() });
         let mirrored = Column { is_own: false, odometer: None, ..column.clone() };
         file.add_column(Side::Shared, &mirrored, None::<&()>)?;
         held = terms;
@@ -120,10 +116,6 @@ pub(super) fn enter(
 }
 
 impl DeploymentFile {
-    /// Returns the budget of an odometer.
-    ///
-    /// # Errors
-    /// A file that states none.
     pub(super) fn stated_budget(&self, side: Side) -> Result<BudgetTerms, Error> {
         self.budget(side)?.ok_or_else(|| {
             let problem = Diagnostic::new(format!("`{}` states no budget", self.path_of(side).display()));
@@ -139,8 +131,8 @@ fn is_same_file(one: &Path, other: &Path) -> bool {
 /// Fails where two files would count different people under one number: ids are numbered by each file in the order of joining.
 /// * `rows` — records of the table, where a session is begun
 fn refuse_ids(file: &DeploymentFile, rows: Option<u64>) -> Result<(), Error> {
-    let shared = file.shared.as_ref().filter(|shared| shared.naming != Naming::Rows).map(|shared| shared.path.as_path());
-    let own = (file.naming != Naming::Rows && (rows.is_some() || file.shared.is_some())).then(|| file.path());
+    let shared = file.shared.as_ref().filter(|(_, shared)| shared.naming != Naming::Rows).map(|(path, _)| path.as_path());
+    let own = (file.identity.naming != Naming::Rows && (rows.is_some() || file.shared.is_some())).then(|| file.path());
     let Some(named) = shared.or(own) else { return Ok(()) };
     Diagnostic::new(format!("`{}` names records by ids, and here they are rows or are numbered by another file", named.display()))
         .expected("one file for all that is released of people with ids")
@@ -148,7 +140,8 @@ fn refuse_ids(file: &DeploymentFile, rows: Option<u64>) -> Result<(), Error> {
         .refuse()
 }
 
-pub(super) fn refuse_other_rows(path: &Path, known: u64, rows: u64) -> Result<(), Error> {
+pub(super) fn refuse_other_rows(path: &Path, known: Option<u64>, rows: Option<u64>) -> Result<(), Error> {
+    let (Some(known), Some(rows)) = (known, rows) else { return Ok(()) };
     if known == rows {
         return Ok(());
     }
@@ -198,7 +191,6 @@ struct Purse {
 }
 
 impl Purse {
-    /// Returns how often the column has answered.
     fn n_answers(&self) -> u64 {
         self.columns.iter().find(|column| column.number == self.column).map_or(0, |column| column.n)
     }
@@ -229,9 +221,12 @@ impl<'a> Account<'a> {
         for side in sides.into_iter().flatten() {
             let columns = file.columns(side)?;
             let terms = file.budget(side)?.ok_or_else(|| file.altered(side, "its budget"))?;
-            let Some(number) = columns.iter().find(|known| known.source == column.source).map(|known| known.number) else {
-                return Err(not_known(file));
-            };
+            let number = columns.iter().find(|known| known.source == column.source).map(|known| known.number);
+            let number = number.ok_or_else(|| {
+                let hint =
+                    "the odometer is older than the session: restore both from copies of one moment, or start a new session";
+                corrupt(file.path_of(Side::Own), "is not known to its odometer", hint)
+            })?;
             let period = file.period(&terms, occasion.time)?;
             purses.push(Purse { side, terms, columns, column: number, period });
         }
@@ -241,7 +236,6 @@ impl<'a> Account<'a> {
         Ok(Some(Self { file, spend, purses, occasion }))
     }
 
-    /// Returns what one answer about a record takes.
     fn spend_of(&self, record: u64) -> Spend {
         match self.spend.records {
             SpentRecords::All => self.spend.clone(),
@@ -293,10 +287,6 @@ impl<'a> Account<'a> {
         format!("{spent}{budget}{per}")
     }
 
-    /// Returns what a record has spent, in words.
-    ///
-    /// # Errors
-    /// Those of the files.
     pub fn spent(&self, record: u64) -> Result<String, Error> {
         let purse = &self.purses[self.purses.len() - 1];
         Ok(self.words(purse, &self.odometer_of(purse, Some(record))?, record))
@@ -329,51 +319,32 @@ impl<'a> Account<'a> {
     }
 
     /// Notes that an answer of a column was refused, in a transaction of its own.
-    ///
-    /// # Errors
-    /// Those of the files.
     pub fn note_refusal(&self, column: &Column, record: u64, refusal: &Error) -> Result<(), Error> {
         let Error::NotReleased { spent, budget, .. } = refusal else { return Ok(()) };
         // Without its name: a file of keyed hashes holds no ids.
         let why = if spent.is_empty() { "the record has left".to_owned() } else { format!("{spent} of {budget} were spent") };
-        self.file.note_refusal(Some(column.number), Some(record), &why, &self.occasion)
+        self.file.note_refusal(column.number, record, &why, &self.occasion)
     }
 }
 
 /// Compares the numbers of answers that a file and its odometer know of.
 fn agree(file: &DeploymentFile, here: u64, there: u64) -> Result<(), Error> {
-    let corrupt = |problem: String, hint: &str| {
-        Err(Error::Corrupt { path: file.path_of(Side::Own).to_owned(), problem, hint: hint.to_owned() })
-    };
+    let path = file.path_of(Side::Own);
     if there < here {
-        return corrupt(
-            format!("has made {here} answers, and its odometer knows of {there}: the odometer is an older copy"),
-            "restore the odometer: spends that it does not know would not count",
-        );
+        let problem = format!("has made {here} answers, and its odometer knows of {there}: the odometer is an older copy");
+        return Err(corrupt(path, problem, "restore the odometer: spends that it does not know would not count"));
     }
     if here < there {
-        return corrupt(
-            format!("is a copy: it has made {here} answers, and its odometer knows of {there}"),
-            "go on with the file that made the last answer, or start a new session on the same odometer",
-        );
+        let problem = format!("is a copy: it has made {here} answers, and its odometer knows of {there}");
+        let hint = "go on with the file that made the last answer, or start a new session on the same odometer";
+        return Err(corrupt(path, problem, hint));
     }
     Ok(())
-}
-
-fn not_known(file: &DeploymentFile) -> Error {
-    Error::Corrupt {
-        path: file.path_of(Side::Own).to_owned(),
-        problem: "is not known to its odometer".to_owned(),
-        hint: "the odometer is older than the session: restore both from copies of one moment, or start a new session".to_owned(),
-    }
 }
 
 /// Opens a file and, where one of its columns shares an odometer, that; then begins a transaction.
 /// * `whose` — finds the column in question, and what else the caller needs; `None` where there is none
 /// * `moved` — where the shared odometer is now, if it has moved
-///
-/// # Errors
-/// Those of the files and of `whose`.
 pub(super) fn open_with_odometer<T>(
     path: &Path,
     whose: impl Fn(&DeploymentFile) -> Result<Option<(Column, T)>, Error>,
@@ -394,9 +365,6 @@ pub(super) fn open_with_odometer<T>(
 
 /// Ends a transaction; where that fails, says whether it is on the disk all the same: the last step of a commit may fail after it.
 /// * `kept` — what to do where it is
-///
-/// # Errors
-/// As [`DeploymentFile::commit`].
 pub(super) fn keep(file: &DeploymentFile, kept: &str) -> Result<(), Error> {
     let expected = file.count_change().map_err(not_kept)?;
     file.commit().map_err(|why| {
@@ -424,27 +392,24 @@ pub(super) fn not_kept(why: Error) -> Error {
     Error::Failed { problem: format!("cannot {action} `{}`: {source}", path.display()), hint: NOTHING.to_owned() }
 }
 
-/// Returns the error for a spend that is refused.
 pub fn refused(why: SpendRefusal) -> Error {
-    match why {
-        SpendRefusal::Exceeded { record, ref spent, budget, .. } => {
-            let spent = spent.clone();
-            let (why, budget) = (why.to_string(), budget.to_string());
-            Error::NotReleased { record: record.to_string(), spent, budget, why, hint: None }
+    let problem = Diagnostic::new(why.to_string());
+    let problem = match why {
+        SpendRefusal::Exceeded { record, spent, budget, .. } => {
+            let (record, budget) = (record.to_string(), budget.to_string());
+            return Error::NotReleased { record, spent, budget, why: problem.message, hint: None };
         }
-        SpendRefusal::OtherUnits { .. } => Diagnostic::new(why.to_string()).hint(
+        SpendRefusal::OtherUnits { .. } => problem.hint(
             "use the columns and scales of the earlier release; an odometer made with `--change record` prices both for whole records",
-        ).error(),
-        SpendRefusal::InputAndValue { .. } => {
-            Diagnostic::new(why.to_string()).hint("release the column in one of the two ways").error()
+        ),
+        SpendRefusal::InputAndValue { .. } => problem.hint("release the column in one of the two ways"),
+        SpendRefusal::NoChange { .. } => problem
+            .expected(format!("an odometer made with `--change`, one of {}", BudgetChange::FORMS))
+            .hint("`--change record` holds for everything that is released of a record"),
+        SpendRefusal::NoBound { .. } => {
+            problem.hint("choose a filter that bounds it: `sum` takes every mechanism whose claim holds")
         }
-        SpendRefusal::NoChange { .. } => Diagnostic::new(why.to_string())
-                .expected(format!("an odometer made with `--change`, one of {}", BudgetChange::FORMS))
-                .hint("`--change record` holds for everything that is released of a record").error(),
-        SpendRefusal::NoBound { .. } => Diagnostic::new(why.to_string())
-                .hint("choose a filter that bounds it: `sum` takes every mechanism whose claim holds").error(),
-        SpendRefusal::NoRecord { .. } => {
-            Diagnostic::new(why.to_string()).hint("records are rows of the table, from 0").error()
-        }
-    }
+        SpendRefusal::NoRecord { .. } => problem.hint("records are rows of the table, from 0"),
+    };
+    problem.error()
 }

@@ -7,16 +7,12 @@ use std::path::Path;
 
 /// Returns what SQLite refused as an error about a file.
 pub(super) fn refused(path: &Path, why: &rusqlite::Error) -> Error {
-    let corrupt =
-        |problem: &str, hint: &str| Error::Corrupt { path: path.to_owned(), problem: problem.to_owned(), hint: hint.to_owned() };
     match why.sqlite_error_code() {
         Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => {
             Error::InUse { path: path.to_owned(), holder: "another command", hint: "then try again".to_owned() }
         }
-        Some(ErrorCode::NotADatabase) => corrupt("is not a deployment of this program", NAME_ONE),
-        Some(ErrorCode::DatabaseCorrupt) => {
-            corrupt("is damaged: SQLite cannot read it as it was written", "restore the file from a copy")
-        }
+        Some(ErrorCode::NotADatabase) => corrupt(path, "is not a deployment of this program", NAME_ONE),
+        Some(ErrorCode::DatabaseCorrupt) => corrupt(path, "is damaged: SQLite cannot read it as it was written", RESTORE),
         Some(ErrorCode::ReadOnly | ErrorCode::PermissionDenied) => {
             let source = std::io::Error::new(ErrorKind::PermissionDenied, "the file or its folder cannot be written");
             Error::io("write the deployment", path, source)
@@ -27,20 +23,20 @@ pub(super) fn refused(path: &Path, why: &rusqlite::Error) -> Error {
         Some(ErrorCode::SystemIoFailure | ErrorCode::CannotOpen) => {
             Error::io("read or write the deployment", path, std::io::Error::other(why.to_string()))
         }
-        _ => Error::Corrupt {
-            path: path.to_owned(),
-            problem: format!("is not a deployment as this program writes it ({why})"),
-            hint: "restore the file from a copy".to_owned(),
-        },
+        _ => corrupt(path, format!("is not a deployment as this program writes it ({why})"), RESTORE),
     }
 }
+
+/// Returns an error about a file that is not what it should be.
+pub(super) fn corrupt(path: &Path, problem: impl Into<String>, hint: &str) -> Error {
+    Error::Corrupt { path: path.to_owned(), problem: problem.into(), hint: hint.to_owned() }
+}
+
+pub(super) const RESTORE: &str = "restore the file from a copy";
 
 pub(super) const NAME_ONE: &str = "name a file that `privateer odometer`, `init` or `release` made";
 
 pub(super) fn altered(path: &Path, what: &str) -> Error {
-    Error::Corrupt {
-        path: path.to_owned(),
-        problem: format!("was altered: {what} is not what was written"),
-        hint: "restore the file from a copy; rows are added by this program alone".to_owned(),
-    }
+    let hint = "restore the file from a copy; rows are added by this program alone";
+    corrupt(path, format!("was altered: {what} is not what was written"), hint)
 }

@@ -4,9 +4,10 @@
 //! files or none. That is why the journal is a rollback journal: a write-ahead log commits each file by itself, leaves the newest
 //! answers beside the file, where a copy misses them, and does not work on network folders.
 
-use super::failure::{altered, refused};
-use super::identity::{APPLICATION, Naming, VERSION};
-use super::place::{absolute, place_of, refuse_anchor, refuse_copy_of, refuse_hard_links, refuse_others, roll_back_killed};
+use super::failure::{altered, corrupt, refused};
+use super::identity::{APPLICATION, Identity, VERSION, check_version, head};
+use super::place::{place_of, refuse_anchor, refuse_copy_of, refuse_hard_links, refuse_others, roll_back_killed};
+use super::rows::text;
 use crate::record::once_free;
 use privateer_config::error::Error;
 use privateer_privacy::release::random_name;
@@ -23,23 +24,6 @@ const SHARED: Duration = Duration::from_secs(2);
 /// How long SQLite tries by itself before the wait is told of.
 const TRY: Duration = Duration::from_millis(100);
 
-/// What a new file states beside its budget.
-#[derive(Debug, Clone)]
-pub struct NewFile {
-    /// What names a record.
-    pub naming: Naming,
-    /// Tells the key of the ids from another.
-    pub key_check: Option<Vec<u8>>,
-    /// The file that knows the newest answer, where one is stated.
-    pub anchor: Option<PathBuf>,
-}
-
-impl Default for NewFile {
-    fn default() -> Self {
-        Self { naming: Naming::Rows, key_check: None, anchor: None }
-    }
-}
-
 /// The file of one party, open for one command.
 pub struct DeploymentFile {
     pub(super) db: Connection,
@@ -47,15 +31,9 @@ pub struct DeploymentFile {
     path: PathBuf,
     /// As it was named.
     shown: PathBuf,
-    /// Random name of the file.
-    pub id: String,
-    /// What names a record.
-    pub naming: Naming,
-    /// Tells the key of the ids from another.
-    pub key_check: Option<Vec<u8>>,
-    pub(super) anchor: Option<PathBuf>,
-    /// The file whose budget counts the answers too: its random name, place and anchor.
-    pub(super) shared: Option<SharedFile>,
+    pub(super) identity: Identity,
+    /// The file whose budget counts the answers too: its place, and who it is.
+    pub(super) shared: Option<(PathBuf, Identity)>,
     /// Whether nothing was committed so far.
     is_new: Cell<bool>,
     /// Keeps the number of a new file from being given to another one; closed last, since closing it frees every lock.
@@ -69,14 +47,6 @@ impl Drop for DeploymentFile {
             let _ = std::fs::remove_file(&self.path);
         }
     }
-}
-
-/// Another file that is open beside this one.
-pub(super) struct SharedFile {
-    pub id: String,
-    pub path: PathBuf,
-    pub naming: Naming,
-    pub anchor: Option<PathBuf>,
 }
 
 /// Which of the two open files is meant.
@@ -102,9 +72,6 @@ pub fn now() -> i64 {
 }
 
 /// Returns a random name.
-///
-/// # Errors
-/// [`Error::Failed`] without entropy.
 pub fn new_name() -> Result<String, Error> {
     random_name()
         .map_err(|why| Error::Failed { problem: why.to_string(), hint: "try again once the system gives entropy".to_owned() })
@@ -112,9 +79,6 @@ pub fn new_name() -> Result<String, Error> {
 
 impl DeploymentFile {
     /// Refuses a path where something is already.
-    ///
-    /// # Errors
-    /// [`Error::Folder`].
     pub fn refuse_existing(path: &Path) -> Result<(), Error> {
         if Self::is_absent(path) {
             return Ok(());
@@ -135,7 +99,7 @@ impl DeploymentFile {
     ///
     /// # Errors
     /// [`Error::Folder`] where something is there already; [`Error::Io`] where the disk refuses; those of the odometer.
-    pub fn create(path: &Path, new: &NewFile, odometer: Option<&Path>) -> Result<Self, Error> {
+    pub fn create(path: &Path, new: &Identity, odometer: Option<&Path>) -> Result<Self, Error> {
         Self::refuse_existing(path)?;
         let action = "write the deployment";
         let folder = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
@@ -150,20 +114,15 @@ impl DeploymentFile {
             refuse_anchor(anchor, &place)?;
         }
         let held = options.open(&place).map_err(|source| Error::io(action, path, source))?;
-        Self::begun(path, &place, held, new, odometer)
-    }
-
-    fn begun(shown: &Path, place: &Path, held: File, new: &NewFile, odometer: Option<&Path>) -> Result<Self, Error> {
-        let db = once_free(SHARED, || connect(place, OpenFlags::SQLITE_OPEN_READ_WRITE).map_err(|why| refused(shown, &why)))?;
-        let anchor = new.anchor.as_ref().map(|anchor| absolute(anchor)).transpose()?;
+        let db = once_free(SHARED, || connect(&place, OpenFlags::SQLITE_OPEN_READ_WRITE).map_err(|why| refused(path, &why)))?;
+        let absolute =
+            |anchor: &PathBuf| std::path::absolute(anchor).map_err(|source| Error::io("find the anchor", anchor, source));
+        let anchor = new.anchor.as_ref().map(absolute).transpose()?;
         let mut made = Self {
             db,
-            path: place.to_owned(),
-            shown: shown.to_owned(),
-            id: new_name()?,
-            naming: new.naming,
-            key_check: new.key_check.clone(),
-            anchor,
+            path: place.clone(),
+            shown: path.to_owned(),
+            identity: Identity { anchor, ..new.clone() },
             shared: None,
             is_new: Cell::new(true),
             _held: Some(held),
@@ -174,35 +133,31 @@ impl DeploymentFile {
         made.begin()?;
         // Of two commands that make it at once, one alone does.
         let known = made.db.query_row("SELECT count(*) FROM sqlite_master", [], |row| row.get::<_, i64>(0));
-        if known.map_err(|why| refused(place, &why))? != 0 {
+        if known.map_err(|why| refused(&place, &why))? != 0 {
             made.is_new.set(false);
-            Self::refuse_existing(place)?;
+            Self::refuse_existing(&place)?;
         }
         if !made.is_in_place() {
             // One that gave up has removed it meanwhile.
             made.is_new.set(false);
-            return Err(Error::InUse { path: shown.to_owned(), holder: "another command", hint: "then try again".to_owned() });
+            return Err(Error::InUse { path: path.to_owned(), holder: "another command", hint: "then try again".to_owned() });
         }
-        let refuse = |why: rusqlite::Error| refused(place, &why);
+        let refuse = |why: rusqlite::Error| refused(&place, &why);
         made.db.execute_batch(include_str!("schema.sql")).map_err(refuse)?;
         made.db.pragma_update(None, "application_id", APPLICATION).map_err(refuse)?;
         made.db.pragma_update(None, "user_version", VERSION).map_err(refuse)?;
-        let text = |text: &str| Value::Text(text.to_owned());
-        made.insert(
-            Side::Own,
-            "deployment",
-            made.seed(Side::Own),
-            vec![
-                text(&made.id),
-                Value::Integer(now()),
-                text(env!("CARGO_PKG_VERSION")),
-                text(place_of(place)?),
-                text(made.naming.text()),
-                made.key_check.clone().map_or(Value::Null, Value::Blob),
-                made.anchor.as_deref().map(place_of).transpose()?.map_or(Value::Null, text),
-                Value::Integer(0),
-            ],
-        )?;
+        let Identity { id, naming, key_check, anchor } = &made.identity;
+        let row = [
+            text(id),
+            now().into(),
+            text(env!("CARGO_PKG_VERSION")),
+            text(place_of(&place)?),
+            text(naming.text()),
+            key_check.clone().into(),
+            anchor.as_deref().map(place_of).transpose()?.map(str::to_owned).into(),
+            Value::Integer(0),
+        ];
+        made.insert(Side::Own, "deployment", row)?;
         // Before the first answer: an anchor that is missing later was taken away.
         made.write_anchor(Side::Own)?;
         Ok(made)
@@ -221,13 +176,12 @@ impl DeploymentFile {
 
     /// Counts the transaction under way; returns how many there were with it.
     pub(super) fn count_change(&self) -> Result<i64, Error> {
-        self.update(Side::Own, "deployment", self.seed(Side::Own), "changes = changes + 1", "1", &[])?;
+        self.update(Side::Own, "deployment", "changes = changes + 1", "1", &[])?;
         self.changes()
     }
 
-    /// Returns how many transactions were counted.
     pub(super) fn changes(&self) -> Result<i64, Error> {
-        self.db.query_row("SELECT changes FROM main.deployment", [], |row| row.get(0)).map_err(|why| self.failed(&why))
+        self.value("SELECT changes FROM main.deployment", [])
     }
 
     /// Opens a file to write to it; a transaction must be begun before anything is read.
@@ -239,24 +193,20 @@ impl DeploymentFile {
         Self::opened(path, OpenFlags::SQLITE_OPEN_READ_WRITE, true)
     }
 
-    /// Opens a file to read it, also where it cannot be written; copies and older files are read as any other.
-    ///
-    /// # Errors
-    /// As [`DeploymentFile::open`].
+    /// Opens a file and begins to read it, also where it cannot be written; copies and older files are read as any other.
     pub fn open_to_read(path: &Path) -> Result<Self, Error> {
         // What a killed command left is rolled back by whoever may write.
-        match Self::opened(path, OpenFlags::SQLITE_OPEN_READ_WRITE, false) {
+        let file = match Self::opened(path, OpenFlags::SQLITE_OPEN_READ_WRITE, false) {
             Err(Error::Io { source, .. }) if source.kind() == ErrorKind::PermissionDenied => {
                 Self::opened(path, OpenFlags::SQLITE_OPEN_READ_ONLY, false)
             }
             outcome => outcome,
-        }
+        }?;
+        file.begin_to_read()?;
+        Ok(file)
     }
 
     /// Whether a file is a deployment: it may be damaged, of another version or a copy.
-    ///
-    /// # Errors
-    /// [`Error::Io`] where it cannot be read.
     pub fn is_one(path: &Path) -> Result<bool, Error> {
         let failed = |source| Error::io("read the file", path, source);
         roll_back_killed(path);
@@ -280,24 +230,13 @@ impl DeploymentFile {
         }
         place_of(&real)?;
         let db = once_free(SHARED, || connect(&real, flags).map_err(|why| refused(path, &why)))?;
-        let mut made = Self {
-            db,
-            path: real.clone(),
-            shown: path.to_owned(),
-            id: String::new(),
-            naming: Naming::Rows,
-            key_check: None,
-            anchor: None,
-            shared: None,
-            is_new: Cell::new(false),
-            _held: None,
-        };
-        once_free(SHARED, || made.check_version(Side::Own, path))?;
-        let head = once_free(SHARED, || made.head(Side::Own, path))?;
-        (made.id, made.naming, made.key_check, made.anchor) = (head.id, head.naming, head.key_check, head.anchor);
+        once_free(SHARED, || check_version(&db, Side::Own, path))?;
+        let (identity, place) = once_free(SHARED, || head(&db, Side::Own, path))?;
+        let (shown, is_new) = (path.to_owned(), Cell::new(false));
+        let made = Self { db, path: real.clone(), shown, identity, shared: None, is_new, _held: None };
         if to_write {
-            if real != head.place {
-                refuse_copy_of(&made.id, path, &real, &head.place)?;
+            if real != place {
+                refuse_copy_of(&made.identity.id, path, &real, &place)?;
                 made.move_to(&real)?;
             }
             made.check_anchor(Side::Own)?;
@@ -310,7 +249,7 @@ impl DeploymentFile {
     /// # Errors
     /// As [`DeploymentFile::open`]; another file than the one of this random name.
     pub(super) fn share(&mut self, path: &Path, id: Option<&str>) -> Result<(), Error> {
-        if let Some(shared) = &self.shared {
+        if let Some((_, shared)) = &self.shared {
             // One command is about one session.
             debug_assert!(id.is_none_or(|id| id == shared.id));
             return Ok(());
@@ -322,19 +261,16 @@ impl DeploymentFile {
         let uri = place_of(&real)?;
         let attached = self.db.execute("ATTACH DATABASE ?1 AS shared", [uri]).map(drop);
         attached.and_then(|()| self.db.execute_batch("PRAGMA shared.synchronous = EXTRA")).map_err(|why| refused(&real, &why))?;
-        once_free(SHARED, || self.check_version(Side::Shared, path))?;
-        let head = once_free(SHARED, || self.head(Side::Shared, path))?;
-        if real != head.place {
-            refuse_copy_of(&head.id, path, &real, &head.place)?;
+        once_free(SHARED, || check_version(&self.db, Side::Shared, path))?;
+        let (identity, place) = once_free(SHARED, || head(&self.db, Side::Shared, path))?;
+        if real != place {
+            refuse_copy_of(&identity.id, path, &real, &place)?;
         }
-        if id.is_some_and(|id| id != head.id) {
-            return Err(Error::Corrupt {
-                path: path.to_owned(),
-                problem: "is not the odometer that this session spends from".to_owned(),
-                hint: "name the one it was started with, by `--odometer FILE` if it has moved".to_owned(),
-            });
+        if id.is_some_and(|id| id != identity.id) {
+            let hint = "name the one it was started with, by `--odometer FILE` if it has moved";
+            return Err(corrupt(path, "is not the odometer that this session spends from", hint));
         }
-        self.shared = Some(SharedFile { id: head.id, path: real, naming: head.naming, anchor: head.anchor });
+        self.shared = Some((real, identity));
         self.check_anchor(Side::Shared)
     }
 
@@ -347,7 +283,7 @@ impl DeploymentFile {
     /// Returns where one of the open files is.
     pub(super) fn path_of(&self, side: Side) -> &Path {
         match (side, &self.shared) {
-            (Side::Shared, Some(shared)) => &shared.path,
+            (Side::Shared, Some((path, _))) => path,
             _ => &self.shown,
         }
     }
@@ -361,9 +297,6 @@ impl DeploymentFile {
     }
 
     /// Begins a transaction that reads.
-    ///
-    /// # Errors
-    /// As [`DeploymentFile::begin`].
     pub fn begin_to_read(&self) -> Result<(), Error> {
         // The first read takes the lock.
         let first = "BEGIN; SELECT id FROM main.deployment";
@@ -382,7 +315,7 @@ impl DeploymentFile {
     pub fn commit(&self) -> Result<(), Error> {
         once_free(SHARED, || self.db.execute_batch("COMMIT").map_err(|why| self.failed(&why)))?;
         self.is_new.set(false);
-        if self.anchor.is_none() && self.shared.as_ref().is_none_or(|shared| shared.anchor.is_none()) {
+        if [Side::Own, Side::Shared].into_iter().all(|side| self.identity_of(side).anchor.is_none()) {
             return Ok(());
         }
         // Of two commands the later one states what both have done: never a lower number after a higher one.
@@ -400,18 +333,12 @@ impl DeploymentFile {
     }
 
     /// Begins the transaction under way again, as if it had written nothing.
-    ///
-    /// # Errors
-    /// As [`DeploymentFile::begin`].
     pub(super) fn start_again(&self) -> Result<(), Error> {
         self.roll_back();
         self.begin()
     }
 
     /// Keeps other programs from the files until this one is closed, beyond the transaction under way.
-    ///
-    /// # Errors
-    /// Those of SQLite.
     pub(super) fn hold(&self) -> Result<(), Error> {
         self.db.execute_batch("PRAGMA locking_mode = EXCLUSIVE").map_err(|why| self.failed(&why))
     }
@@ -421,12 +348,16 @@ impl DeploymentFile {
         refused(&self.shown, why)
     }
 
+    pub(super) fn identity_of(&self, side: Side) -> &Identity {
+        match (side, &self.shared) {
+            (Side::Shared, Some((_, shared))) => shared,
+            _ => &self.identity,
+        }
+    }
+
     /// Returns what digests of a file begin with: its random name, so that no row of another file fits.
     pub(super) fn seed(&self, side: Side) -> &str {
-        match (side, &self.shared) {
-            (Side::Shared, Some(shared)) => &shared.id,
-            _ => &self.id,
-        }
+        &self.identity_of(side).id
     }
 
     /// Returns a statement that may be used again.
@@ -437,20 +368,16 @@ impl DeploymentFile {
     /// Fails where SQLite finds the pages of the file damaged, or where a row does not fit its digest.
     ///
     /// Columns, terms, totals and answers are checked by whoever reads them.
-    ///
-    /// # Errors
-    /// [`Error::Corrupt`].
     pub(super) fn check_all(&self) -> Result<(), Error> {
-        self.head(Side::Own, &self.shown)?;
+        head(&self.db, Side::Own, &self.shown)?;
         for table in ["commands", "people", "refusals", "sessions", "tickets"] {
             self.rows(Side::Own, (table, "1"), &[], |_| Ok(()))?;
         }
         let missing = "SELECT count(*) FROM spends WHERE command_id NOT IN (SELECT command_id FROM commands)";
-        if self.db.query_row(missing, [], |row| row.get::<_, i64>(0)).map_err(|why| self.failed(&why))? != 0 {
+        if self.value::<i64>(missing, [])? != 0 {
             return Err(self.altered(Side::Own, "the list of its commands"));
         }
-        let found: String =
-            self.db.query_row("PRAGMA main.integrity_check(1)", [], |row| row.get(0)).map_err(|why| self.failed(&why))?;
+        let found: String = self.value("PRAGMA main.integrity_check(1)", [])?;
         if found == "ok" { Ok(()) } else { Err(self.altered(Side::Own, &format!("a page ({found})"))) }
     }
 

@@ -1,24 +1,22 @@
 //! Who a file is: its version, its random name, its place, and what names a record in it.
 
-use super::failure::{NAME_ONE, altered, refused};
+use super::failure::{NAME_ONE, RESTORE, altered, corrupt, refused};
 use super::file::{DeploymentFile, Side};
 use super::place::place_of;
-use super::rows::is_sealed;
+use super::rows::{is_sealed, text};
 use privateer_config::error::Error;
-use rusqlite::types::Value;
-use rusqlite::{OptionalExtension, Row};
+use rusqlite::{Connection, OptionalExtension, Row};
 use std::path::{Path, PathBuf};
 
 /// Tells the files of this program from other databases.
 pub(super) const APPLICATION: i32 = 0x7072_6976;
-/// The version of the schema.
 pub(super) const VERSION: i32 = 1;
+
 /// What names a record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Naming {
     /// Its row in the table, from 0.
     Rows,
-    /// An id.
     Ids,
     /// A keyed hash of its id: the file holds no ids.
     Keyed,
@@ -37,68 +35,60 @@ impl Naming {
 }
 
 /// Who a file is.
-pub(super) struct Head {
+#[derive(Debug, Clone)]
+pub struct Identity {
     pub id: String,
-    pub place: PathBuf,
+    /// What names a record.
     pub naming: Naming,
+    /// Tells the key of the ids from another.
     pub key_check: Option<Vec<u8>>,
+    /// The file that knows the newest answer, where one is stated.
     pub anchor: Option<PathBuf>,
 }
 
+/// Fails where a file is no deployment, or of another version.
+pub(super) fn check_version(db: &Connection, side: Side, path: &Path) -> Result<(), Error> {
+    let pragma = |name: &str| -> Result<i32, Error> {
+        let found = db.query_row(&format!("PRAGMA {}.{name}", side.schema()), [], |row| row.get(0));
+        found.map_err(|why| refused(path, &why))
+    };
+    if pragma("application_id")? != APPLICATION {
+        // Also what a command left that was killed before its first transaction ended.
+        return Err(corrupt(path, "is not a deployment of this program", NAME_ONE));
+    }
+    match pragma("user_version")? {
+        VERSION => Ok(()),
+        version if VERSION < version => {
+            let problem = format!("has version {version}; this program reads version {VERSION}");
+            Err(corrupt(path, problem, "use the program that wrote it, or a newer one"))
+        }
+        version => Err(corrupt(path, format!("has version {version}, which no program has written"), RESTORE)),
+    }
+}
+
+/// Returns who a file is, and where it stood.
+pub(super) fn head(db: &Connection, side: Side, path: &Path) -> Result<(Identity, PathBuf), Error> {
+    let sql = format!("SELECT * FROM {}.deployment", side.schema());
+    let read = |row: &Row<'_>| -> rusqlite::Result<Option<(Identity, PathBuf)>> {
+        let id: String = row.get("id")?;
+        if !is_sealed(row, "deployment", &id)? {
+            return Ok(None);
+        }
+        let naming: String = row.get("naming")?;
+        let place: String = row.get("place")?;
+        let anchor: Option<String> = row.get("anchor")?;
+        let naming = Naming::ALL.into_iter().find(|known| known.text() == naming);
+        let key_check = row.get("key_check")?;
+        Ok(naming.map(|naming| (Identity { id, naming, key_check, anchor: anchor.map(PathBuf::from) }, place.into())))
+    };
+    let found = db.query_row(&sql, [], read).optional().map_err(|why| refused(path, &why))?;
+    found.flatten().ok_or_else(|| altered(path, "who the file is"))
+}
+
 impl DeploymentFile {
-    /// Fails where a file is no deployment, or of another version.
-    pub(super) fn check_version(&self, side: Side, path: &Path) -> Result<(), Error> {
-        let pragma = |name: &str| -> Result<i32, Error> {
-            let found = self.db.query_row(&format!("PRAGMA {}.{name}", side.schema()), [], |row| row.get(0));
-            found.map_err(|why| refused(path, &why))
-        };
-        let corrupt = |problem: String, hint: &str| Err(Error::Corrupt { path: path.to_owned(), problem, hint: hint.to_owned() });
-        if pragma("application_id")? != APPLICATION {
-            // Also what a command left that was killed before its first transaction ended.
-            return corrupt("is not a deployment of this program".to_owned(), NAME_ONE);
-        }
-        match pragma("user_version")? {
-            VERSION => Ok(()),
-            version if VERSION < version => corrupt(
-                format!("has version {version}; this program reads version {VERSION}"),
-                "use the program that wrote it, or a newer one",
-            ),
-            version => corrupt(format!("has version {version}, which no program has written"), "restore the file from a copy"),
-        }
-    }
-
-    /// Returns who a file is.
-    pub(super) fn head(&self, side: Side, path: &Path) -> Result<Head, Error> {
-        let sql = format!("SELECT * FROM {}.deployment", side.schema());
-        let read = |row: &Row<'_>| -> rusqlite::Result<Option<Head>> {
-            let id: String = row.get("id")?;
-            if !is_sealed(row, "deployment", &[id.as_bytes()])? {
-                return Ok(None);
-            }
-            let naming: String = row.get("naming")?;
-            let place: String = row.get("place")?;
-            let anchor: Option<String> = row.get("anchor")?;
-            let naming = Naming::ALL.into_iter().find(|known| known.text() == naming);
-            let key_check = row.get("key_check")?;
-            Ok(naming.map(|naming| Head { id, place: place.into(), naming, key_check, anchor: anchor.map(PathBuf::from) }))
-        };
-        match self.db.query_row(&sql, [], read).optional().map_err(|why| refused(path, &why))? {
-            Some(Some(head)) => Ok(head),
-            _ => Err(altered(path, "who the file is")),
-        }
-    }
-
-    /// Notes that the file has moved.
     pub(super) fn move_to(&self, real: &Path) -> Result<(), Error> {
         self.begin()?;
-        self.update(
-            Side::Own,
-            "deployment",
-            self.seed(Side::Own),
-            "place = ?1",
-            "1",
-            &[Value::Text(place_of(real)?.to_owned())],
-        )?;
+        self.update(Side::Own, "deployment", "place = ?1", "1", &[text(place_of(real)?)])?;
         self.commit()
     }
 }

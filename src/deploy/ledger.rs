@@ -20,9 +20,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 /// Compares what files state with the exact losses of what was released, file by file and together.
-///
-/// # Errors
-/// As [`ledger`].
 pub fn stated_losses(paths: &[PathBuf], note: Note<'_>) -> Result<Vec<StatedLoss>, Error> {
     let files = read_all(paths, None)?;
     let mut stated: Vec<StatedFile> = Vec::new();
@@ -43,9 +40,6 @@ pub fn stated_losses(paths: &[PathBuf], note: Note<'_>) -> Result<Vec<StatedLoss
 }
 
 /// Returns the files of a folder that state spends, in order of their names.
-///
-/// # Errors
-/// A folder that cannot be read.
 pub fn files_in(folder: &Path) -> Result<Vec<PathBuf>, Error> {
     let failed = |source| Error::io("read the folder", folder, source);
     let entries = std::fs::read_dir(folder).map_err(failed)?;
@@ -83,7 +77,6 @@ fn distinct(files: &[SpendingFile]) -> Vec<Fact> {
 pub(super) struct SpendingFile {
     pub path: PathBuf,
     kind: FileKind,
-    /// Its random name.
     id: String,
     /// What it promises; `None` for a curated table.
     pub terms: Option<BudgetTerms>,
@@ -125,7 +118,6 @@ impl FileKind {
 /// What files state about their spends.
 #[derive(Debug, Serialize)]
 pub struct LedgerReport {
-    /// Each file.
     pub files: Vec<FileLedger>,
     /// All files together, record by record; `None` for one file.
     pub together: Option<DeploymentLedger>,
@@ -134,11 +126,9 @@ pub struct LedgerReport {
 /// What one file states about its spends.
 #[derive(Debug, Serialize)]
 pub struct FileLedger {
-    /// The file.
     pub file: String,
     /// What kind of file it is, in words.
     pub kind: &'static str,
-    /// What was spent.
     pub ledger: DeploymentLedger,
     /// Ids of the records, where the file names records by ids.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
@@ -183,7 +173,6 @@ pub fn ledger(
     })
 }
 
-/// Reads files that state spends.
 fn read_all(paths: &[PathBuf], stated: Option<FilterKind>) -> Result<Vec<SpendingFile>, Error> {
     let mut files: Vec<SpendingFile> = Vec::new();
     for path in paths {
@@ -240,10 +229,8 @@ fn together(files: &[SpendingFile], stated: Option<FilterKind>, note: Note<'_>) 
     let mut kinds: BTreeMap<&str, usize> = BTreeMap::new();
     for file in &ordered {
         let mut is_counted = !file.spends.is_empty();
-        let columns: BTreeMap<i64, &Column> = file.columns.iter().map(|column| (column.number, column)).collect();
         for row in &file.spends {
-            let Some((source, spend)) =
-                columns.get(&row.column).and_then(|column| Some((&column.source, column.spend.as_ref()?)))
+            let Some((source, spend)) = file.column_of(row).and_then(|column| Some((&column.source, column.spend.as_ref()?)))
             else {
                 continue;
             };
@@ -277,6 +264,10 @@ fn together(files: &[SpendingFile], stated: Option<FilterKind>, note: Note<'_>) 
 }
 
 impl SpendingFile {
+    pub fn column_of(&self, row: &SpendRow) -> Option<&Column> {
+        self.columns.iter().find(|column| column.number == row.column)
+    }
+
     /// Whether another file is a copy of this one that went on by itself.
     fn is_copied(&self, files: &[&Self]) -> bool {
         files.iter().filter(|other| other.id == self.id && other.kind == self.kind).count() > 1
@@ -300,8 +291,7 @@ impl SpendingFile {
     }
 
     fn identities(&self) -> impl Iterator<Item = (&str, Seal)> {
-        let sources: BTreeMap<i64, &str> = self.columns.iter().map(|column| (column.number, column.source.as_str())).collect();
-        self.spends.iter().map(move |row| (sources.get(&row.column).copied().unwrap_or(""), row.name))
+        self.spends.iter().map(move |row| (self.column_of(row).map_or("", |column| &column.source), row.name))
     }
 }
 
@@ -371,7 +361,7 @@ fn read(path: &Path, stated: Option<FilterKind>) -> Result<SpendingFile, Error> 
         hint: "name a deployment, or the `.ledger.json` of a curated table".to_owned(),
     };
     if DeploymentFile::is_one(path)? || DeploymentFile::is_absent(path) {
-        return read_deployment(path, stated);
+        return read_open(&DeploymentFile::open_to_read(path)?, stated);
     }
     let ledger = CuratedLedger::read(path)?;
     let found = Column::of_table(&ledger).and_then(|(column, name)| Some((column.spend.clone()?, column, name)));
@@ -394,15 +384,10 @@ fn read(path: &Path, stated: Option<FilterKind>) -> Result<SpendingFile, Error> 
     })
 }
 
-/// Reads a deployment: every answer is checked against its digest, and the totals against the answers.
-pub(super) fn read_deployment(path: &Path, stated: Option<FilterKind>) -> Result<SpendingFile, Error> {
-    let file = DeploymentFile::open_to_read(path)?;
-    file.begin_to_read()?;
-    read_open(&file, path, stated)
-}
-
-/// As [`read_deployment`], in the transaction that is under way.
-pub(super) fn read_open(file: &DeploymentFile, path: &Path, stated: Option<FilterKind>) -> Result<SpendingFile, Error> {
+/// Reads a deployment in the transaction that is under way: every answer is checked against its digest, and the totals against the
+/// answers.
+pub(super) fn read_open(file: &DeploymentFile, stated: Option<FilterKind>) -> Result<SpendingFile, Error> {
+    let path = file.path_of(Side::Own);
     file.check_all()?;
     let columns = file.columns(Side::Own)?;
     let is_open = |column: &Column| column.spend.is_none() && 0 < column.n;
@@ -429,7 +414,7 @@ pub(super) fn read_open(file: &DeploymentFile, path: &Path, stated: Option<Filte
     for row in &spends {
         *counts.entry((row.record, row.column)).or_default() += 1;
     }
-    if file.totals()? != counts {
+    if file.counts(Side::Own, "0 < n")? != counts {
         return Err(file.altered(Side::Own, "a total of its table `accounts`"));
     }
     let answered: BTreeSet<i64> = columns.iter().filter(|column| 0 < column.n).map(|column| column.number).collect();
@@ -471,11 +456,11 @@ pub(super) fn read_open(file: &DeploymentFile, path: &Path, stated: Option<Filte
     Ok(SpendingFile {
         path: path.to_owned(),
         kind,
-        id: file.id.clone(),
+        id: file.identity.id.clone(),
         terms: Some(terms),
         odometer,
         ids: ids.collect(),
-        naming: file.naming,
+        naming: file.identity.naming,
         columns,
         spends,
         notes,

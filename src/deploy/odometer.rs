@@ -1,9 +1,8 @@
 //! Makes the file in which several sessions, releases and curated tables count what each record has spent.
 
 use super::books::{BudgetTerms, Period};
-use super::file::{DeploymentFile, NewFile};
-use super::identity::Naming;
-use super::people::IdKey;
+use super::file::DeploymentFile;
+use super::people::{IdKey, new_identity};
 use privateer_config::error::{Diagnostic, Error};
 use privateer_privacy::odometer::{BudgetChange, FilterKind, PrivacyBudget};
 use std::path::{Path, PathBuf};
@@ -54,21 +53,12 @@ pub fn odometer(path: &Path, options: &OdometerOptions) -> Result<(), Error> {
     let terms = BudgetTerms { filter, budget: Some(budget), protects: change, rows, per };
     terms.fresh()?;
     let key = id_key.as_deref().map(IdKey::read).transpose()?;
-    let naming = match (rows, &key) {
-        (Some(_), _) => Naming::Rows,
-        (None, Some(_)) => Naming::Keyed,
-        (None, None) => Naming::Ids,
-    };
-    let new = NewFile { naming, key_check: key.as_ref().map(IdKey::check), anchor: anchor.clone() };
-    let file = DeploymentFile::create(path, &new, None)?;
+    let file = DeploymentFile::create(path, &new_identity(rows.is_some(), key.as_ref(), anchor.as_ref())?, None)?;
     file.set_budget(&terms)?;
     file.commit()
 }
 
 /// Refuses a delta that allows records to be given out as they are.
-///
-/// # Errors
-/// A delta of at least one over the number of rows, unless it is allowed.
 pub fn refuse_large_delta(delta: f64, rows: u64, allowed: bool) -> Result<(), Error> {
     let most = 1.0 / rows as f64;
     if allowed || delta < most {

@@ -48,17 +48,25 @@ impl BudgetOptions {
     }
 
     /// Returns the first option that is stated and not what a file declares, with both values.
-    pub(super) fn unlike(&self, terms: &BudgetTerms) -> Option<(&'static str, String, String)> {
-        let words = |declared: Option<String>| declared.unwrap_or_else(|| "none".to_owned());
-        if let Some(stated) = self.budget.filter(|stated| terms.budget != Some(*stated)) {
-            return Some(("--budget", stated.to_string(), words(terms.budget.map(|budget| budget.to_string()))));
-        }
-        if let Some(stated) = self.filter.filter(|stated| terms.filter != *stated) {
-            return Some(("--filter", stated.to_string(), terms.filter.to_string()));
-        }
-        let stated = self.per.filter(|stated| terms.per != Some(*stated))?;
-        Some(("--per", stated.to_string(), words(terms.per.map(|period| period.to_string()))))
+    pub(super) fn unlike(&self, terms: &BudgetTerms) -> Option<Difference> {
+        difference("--budget", self.budget, terms.budget, PrivacyBudget::to_string)
+            .or_else(|| difference("--filter", self.filter, Some(terms.filter), FilterKind::to_string))
+            .or_else(|| difference("--per", self.per, terms.per, Period::to_string))
     }
+}
+
+/// An option that is stated and not what a file declares, with both values in words.
+pub(super) type Difference = (&'static str, String, String);
+
+/// Compares what an option states, if anything, with what a file declares.
+pub(super) fn difference<T: PartialEq>(
+    option: &'static str,
+    stated: Option<T>,
+    declared: Option<T>,
+    words: impl Fn(&T) -> String,
+) -> Option<Difference> {
+    let stated = stated.filter(|stated| declared.as_ref() != Some(stated))?;
+    Some((option, words(&stated), declared.as_ref().map_or("none".to_owned(), &words)))
 }
 
 /// Reads a value that is written as on the command line, as in `epsilon=4,delta=1e-6`.
@@ -82,10 +90,6 @@ pub struct OccasionOptions {
 }
 
 impl OccasionOptions {
-    /// Returns the occasion of a command.
-    ///
-    /// # Errors
-    /// A moment that is still to come.
     pub(super) fn of(&self, command: &'static str) -> Result<Occasion, Error> {
         let (time, now) = (self.time.unwrap_or_else(now), now());
         if now < time || time < 0 {
@@ -119,7 +123,6 @@ impl Occasion {
     }
 }
 
-/// Returns the message for a budget that cannot be used.
 pub(super) fn bad_budget(why: &BadBudget) -> Error {
     Diagnostic::new(format!("`--budget` is refused: {why}"))
         .expected("`--budget epsilon=4,delta=1e-6`, or `--budget epsilon=4` for filter `sum`")

@@ -1,7 +1,6 @@
 //! The books of a deployment for an auditor: one page, and all answers as CSV.
 
 use super::books::{BudgetTerms, EVERY};
-use super::columns::Column;
 use super::file::{DeploymentFile, Side};
 use super::ledger::{SpendingFile, read_open};
 use super::seal;
@@ -11,13 +10,11 @@ use privateer_config::error::{Diagnostic, Error};
 use privateer_privacy::Delta;
 use privateer_privacy::odometer::{ChangeLedger, DeploymentLedger, RecordSpend};
 use privateer_privacy::quote::short;
-use rusqlite::OptionalExtension;
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 use std::fmt::Write;
 use std::path::Path;
 
-/// Bars of the histogram.
 const BINS: usize = 12;
 /// Records and refusals that are listed.
 const LISTED: usize = 10;
@@ -70,29 +67,21 @@ impl Dates {
 /// Writes the books of a deployment as one page, for its owner alone.
 ///
 /// * `delta` — at which sums are read; that of the budget if absent
-///
-/// # Errors
-/// A file that is there already; those of the deployment.
 pub fn write_page(state: &Path, out: &Path, delta: Option<Delta>) -> Result<(), Error> {
     let books = read(state, delta)?;
     write_new(out, page(&books).into_string().as_bytes())
 }
 
 /// Writes all answers of a deployment as CSV, for its owner alone.
-///
-/// # Errors
-/// As [`write_page`].
 pub fn write_csv(state: &Path, out: &Path) -> Result<(), Error> {
     let open = DeploymentFile::open_to_read(state)?;
-    open.begin_to_read()?;
-    let file = read_open(&open, state, None)?;
-    let columns: BTreeMap<i64, &Column> = file.columns.iter().map(|column| (column.number, column)).collect();
+    let file = read_open(&open, None)?;
     let dates = dates_of(&open, file.spends.iter().map(|row| row.time))?;
     let read = |row: &rusqlite::Row<'_>| Ok((row.get::<_, i64>(0)?, [row.get(1)?, row.get(2)?, row.get(3)?]));
     let commands: BTreeMap<i64, [String; 3]> = open.rows(Side::Own, ("commands", "1"), &[], read)?.into_iter().collect();
     let mut text = "answer,time,record,id,measured,mechanism,epsilon,delta,version,command,who,name\n".to_owned();
     for (at, row) in file.spends.iter().enumerate() {
-        let Some((column, spend)) = columns.get(&row.column).and_then(|column| Some((column, column.spend.as_ref()?))) else {
+        let Some((column, spend)) = file.column_of(row).and_then(|column| Some((column, column.spend.as_ref()?))) else {
             continue;
         };
         let record = if row.record == EVERY { "every".to_owned() } else { row.record.to_string() };
@@ -130,9 +119,7 @@ fn dates_of(file: &DeploymentFile, times: impl Iterator<Item = i64>) -> Result<D
     let mut known = BTreeMap::new();
     for time in times {
         if let Entry::Vacant(entry) = known.entry(time) {
-            let text =
-                file.statement("SELECT strftime('%Y-%m-%d %H:%M:%S', ?1, 'unixepoch')")?.query_row([time], |row| row.get(0));
-            entry.insert(text.map_err(|why| file.failed(&why))?);
+            entry.insert(file.value("SELECT strftime('%Y-%m-%d %H:%M:%S', ?1, 'unixepoch')", [time])?);
         }
     }
     Ok(Dates(known))
@@ -140,8 +127,7 @@ fn dates_of(file: &DeploymentFile, times: impl Iterator<Item = i64>) -> Result<D
 
 fn read(state: &Path, delta: Option<Delta>) -> Result<Books, Error> {
     let open = DeploymentFile::open_to_read(state)?;
-    open.begin_to_read()?;
-    let mut file = read_open(&open, state, None)?;
+    let mut file = read_open(&open, None)?;
     file.odometer = file.odometer.read_at(delta);
     let Some(terms) = &file.terms else {
         return Diagnostic::new(format!("`{}` is no deployment", state.display()))
@@ -160,20 +146,17 @@ fn read(state: &Path, delta: Option<Delta>) -> Result<Books, Error> {
         of.1 = row.time;
     }
     let newest = format!("1 ORDER BY refusal_id DESC LIMIT {LISTED}");
-    let refused = open.rows(Side::Own, ("refusals", &newest), &[], |row| Ok((row.get(1)?, row.get(3)?, row.get(5)?)))?;
-    let n =
-        open.db.query_row("SELECT count(*) FROM refusals", [], |row| row.get::<_, i64>(0)).map_err(|why| open.failed(&why))?;
-    let mut statement = open.statement(
+    let refused: Vec<(i64, Option<i64>, String)> =
+        open.rows(Side::Own, ("refusals", &newest), &[], |row| Ok((row.get(1)?, row.get(3)?, row.get(5)?)))?;
+    let n: i64 = open.value("SELECT count(*) FROM refusals", [])?;
+    let commands = open.all(
         "SELECT program_version, command, who, count(*) FROM spends JOIN commands USING (command_id) GROUP BY command_id ORDER BY command_id",
+        [],
+        |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get::<_, i64>(3)? as u64)),
     )?;
-    let commands = statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get::<_, i64>(3)? as u64)));
-    let commands = commands.and_then(Iterator::collect).map_err(|why| open.failed(&why))?;
-    let created: Option<i64> =
-        open.db.query_row("SELECT created FROM deployment", [], |row| row.get(0)).optional().map_err(|why| open.failed(&why))?;
-    let refused: Vec<(i64, Option<i64>, String)> = refused;
+    let created: Option<i64> = open.first(Side::Own, "SELECT created FROM deployment", [], |row| row.get(0))?;
     let moments = times.values().flat_map(|of| [of.0, of.1]).chain(refused.iter().map(|of| of.0)).chain(created);
     let days = dates_of(&open, moments)?;
-    drop(statement);
     Ok(Books { ledger, now, times, refusals: (refused, n as u64), commands, days, file })
 }
 

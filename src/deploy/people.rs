@@ -1,14 +1,14 @@
 //! Records that are named by ids: who is among them, who has joined and who has left.
 
-use super::file::{DeploymentFile, Side};
-use super::identity::Naming;
+use super::file::{DeploymentFile, Side, new_name, now};
+use super::identity::{Identity, Naming};
 use super::seal;
 use hmac::{Hmac, KeyInit, Mac};
 use privateer_config::error::{Diagnostic, Error};
 use privateer_config::input::Input;
 use rusqlite::types::Value;
 use sha2::Sha256;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// What a key is checked by: the keyed hash of this text.
 const CHECK: &str = "privateer id key";
@@ -30,7 +30,6 @@ impl IdKey {
         read_key(path).map(Self)
     }
 
-    /// Returns the keyed hash of a text.
     fn hash(&self, text: &str) -> Vec<u8> {
         // A key may have any length.
         let mac = Hmac::<Sha256>::new_from_slice(&self.0);
@@ -44,10 +43,16 @@ impl IdKey {
     }
 }
 
-/// Reads a key of a seal or of ids.
-///
-/// # Errors
-/// As [`IdKey::read`].
+/// Returns who a new file is, whose records are named by rows, by ids or by their keyed hashes.
+pub(super) fn new_identity(by_rows: bool, key: Option<&IdKey>, anchor: Option<&PathBuf>) -> Result<Identity, Error> {
+    let naming = match key {
+        Some(_) => Naming::Keyed,
+        None if by_rows => Naming::Rows,
+        None => Naming::Ids,
+    };
+    Ok(Identity { id: new_name()?, naming, key_check: key.map(IdKey::check), anchor: anchor.cloned() })
+}
+
 pub(super) fn read_key(path: &Path) -> Result<Vec<u8>, Error> {
     let key = Input::small("key", "a file of random bytes, as `head -c 32 /dev/urandom` writes them").read(path)?;
     if key.len() < LEAST_KEY {
@@ -67,15 +72,12 @@ pub(super) enum Absence {
 
 impl DeploymentFile {
     /// Fails where ids are hashed with another key, or where a key is stated for nothing.
-    ///
-    /// # Errors
-    /// [`Error::Input`].
     pub(super) fn check_key(&self, key: Option<&IdKey>) -> Result<(), Error> {
         let refuse = |problem: String, expected: &str| Diagnostic::new(problem).expected(expected).refuse();
         let shown = self.path().display();
-        match (self.naming, key) {
+        match (self.identity.naming, key) {
             (Naming::Keyed, None) => refuse(format!("`{shown}` holds keyed hashes of ids"), "`--id-key FILE` with their key"),
-            (Naming::Keyed, Some(key)) if self.key_check.as_ref() != Some(&key.check()) => {
+            (Naming::Keyed, Some(key)) if self.identity.key_check.as_ref() != Some(&key.check()) => {
                 refuse(format!("the key of `--id-key` is not the one of `{shown}`"), "the key that the file was begun with")
             }
             (Naming::Rows | Naming::Ids, Some(_)) => {
@@ -90,16 +92,13 @@ impl DeploymentFile {
     }
 
     /// Returns the number of a record by its name: a row, or an id.
-    ///
-    /// # Errors
-    /// A name that cannot be one.
     pub(super) fn record(&self, name: &str, key: Option<&IdKey>) -> Result<Result<u64, Absence>, Error> {
         let name = name.trim();
         let known = |whose: &str, value: Value| -> Result<Option<(i64, Option<i64>)>, Error> {
             let read = |row: &rusqlite::Row<'_>| Ok((row.get(0)?, row.get(3)?));
             Ok(self.rows(Side::Own, ("people", whose), &[value], read)?.into_iter().next())
         };
-        if self.naming == Naming::Rows {
+        if self.identity.naming == Naming::Rows {
             let Some(row) = name.parse::<u64>().ok().filter(|row| *row < 1 << 62) else {
                 let problem = Diagnostic::new(format!("the record `{}` is not a row", shortened(name)));
                 return problem
@@ -121,7 +120,6 @@ impl DeploymentFile {
         })
     }
 
-    /// Whether the record of this number has left.
     pub(super) fn has_left(&self, side: Side, record: u64) -> Result<bool, Error> {
         let whose = ("people", "record = ?1 AND left_at IS NOT NULL");
         Ok(!self.rows(side, whose, &[Value::Integer(record as i64)], |_| Ok(()))?.is_empty())
@@ -141,36 +139,29 @@ impl DeploymentFile {
             }
             Err(Absence::Unknown) => {}
         }
-        let next = self.db.query_row("SELECT coalesce(max(record), -1) + 1 FROM people", [], |row| row.get::<_, i64>(0));
-        let record = next.map_err(|why| self.failed(&why))?;
-        let row = vec![Value::Integer(record), self.stored(name, key), Value::Integer(time), Value::Null];
-        self.insert(Side::Own, "people", self.seed(Side::Own), row)?;
+        let record: i64 = self.value("SELECT coalesce(max(record), -1) + 1 FROM people", [])?;
+        self.insert(Side::Own, "people", [record.into(), self.stored(name, key), time.into(), Value::Null])?;
         Ok((record as u64, true))
     }
 
     /// Lets a person go: no answer about them is given any more. What they have spent stays.
-    ///
-    /// # Errors
-    /// A name that nobody has.
     pub(super) fn leave(&self, name: &str, key: Option<&IdKey>, time: i64) -> Result<bool, Error> {
         match self.record(name, key)? {
             Err(Absence::Left(_)) => Ok(false),
             Err(Absence::Unknown) => Err(self.unknown(name)),
-            Ok(record) if self.naming == Naming::Rows => {
+            Ok(record) if self.identity.naming == Naming::Rows => {
                 // Rows of a table stand here once they have left, and have neither ids nor days on which they joined.
-                let row = vec![Value::Integer(record as i64), Value::Null, Value::Null, Value::Integer(time)];
-                self.insert(Side::Own, "people", self.seed(Side::Own), row).map(|()| true)
+                let row = [(record as i64).into(), Value::Null, Value::Null, time.into()];
+                self.insert(Side::Own, "people", row).map(|()| true)
             }
             Ok(record) => self.set_left(record as i64, Some(time)).map(|()| true),
         }
     }
 
     fn set_left(&self, record: i64, time: Option<i64>) -> Result<(), Error> {
-        let value = time.map_or(Value::Null, Value::Integer);
-        self.update(Side::Own, "people", self.seed(Side::Own), "left_at = ?1", &format!("record = {record}"), &[value])
+        self.update(Side::Own, "people", "left_at = ?1", &format!("record = {record}"), &[time.into()])
     }
 
-    /// Returns the error for a record that is not there.
     pub(super) fn unknown(&self, name: &str) -> Error {
         let shown = self.path().display();
         Diagnostic::new(format!("`{shown}` knows no record `{}`", shortened(name)))
@@ -181,7 +172,6 @@ impl DeploymentFile {
             .error()
     }
 
-    /// Returns the error for a record that has left.
     pub(super) fn gone(&self, side: Side, name: &str) -> Error {
         let shown = self.path_of(side).display();
         let record = shortened(name);
@@ -197,16 +187,13 @@ fn shortened(name: &str) -> String {
 }
 
 /// Takes people in and lets people go; returns how many of each.
-///
-/// # Errors
-/// An id that nobody has; those of the file.
 pub fn people(state: &Path, join: &[String], leave: &[String], key: Option<&Path>) -> Result<(u64, u64), Error> {
     let key = key.map(IdKey::read).transpose()?;
     let file = DeploymentFile::open(state)?;
     file.check_key(key.as_ref())?;
     file.begin()?;
     let (mut joined, mut left) = (0, 0);
-    let time = super::file::now();
+    let time = now();
     for name in join {
         joined += u64::from(file.join(name, key.as_ref(), time)?.1);
     }

@@ -1,10 +1,10 @@
 //! Where a file stands: no copy, no other file and no hard link takes its place.
 
-use super::failure::NAME_ONE;
+use super::failure::{NAME_ONE, corrupt};
 use super::file::{DeploymentFile, connect};
 use privateer_config::error::{Diagnostic, Error};
 use rusqlite::OpenFlags;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// Refuses an anchor that is there already, but for one that a killed command left of the same file before its first answer.
 pub(super) fn refuse_anchor(anchor: &Path, place: &Path) -> Result<(), Error> {
@@ -27,7 +27,6 @@ pub(super) fn roll_back_killed(path: &Path) {
     }
 }
 
-/// Fails where a file is no deployment.
 pub(super) fn refuse_others(shown: &Path, real: &Path) -> Result<(), Error> {
     if DeploymentFile::is_one(real)? {
         return Ok(());
@@ -37,17 +36,14 @@ pub(super) fn refuse_others(shown: &Path, real: &Path) -> Result<(), Error> {
     } else {
         ("is not a deployment of this program", NAME_ONE)
     };
-    Err(Error::Corrupt { path: shown.to_owned(), problem: problem.to_owned(), hint: hint.to_owned() })
+    Err(corrupt(shown, problem, hint))
 }
 
 pub(super) fn refuse_hard_links(shown: &Path, real: &Path) -> Result<(), Error> {
     #[cfg(unix)]
     if real.metadata().is_ok_and(|found| 1 < std::os::unix::fs::MetadataExt::nlink(&found)) {
-        return Err(Error::Corrupt {
-            path: shown.to_owned(),
-            problem: "is one file under several names (hard links)".to_owned(),
-            hint: "delete the other hard links: a write through one name would not be seen through another".to_owned(),
-        });
+        let hint = "delete the other hard links: a write through one name would not be seen through another";
+        return Err(corrupt(shown, "is one file under several names (hard links)", hint));
     }
     let _ = (shown, real);
     Ok(())
@@ -65,18 +61,11 @@ pub(super) fn refuse_copy_of(id: &str, shown: &Path, real: &Path, place: &Path) 
     if other.is_some_and(|other| other != id) {
         return Ok(());
     }
-    Err(Error::Corrupt {
-        path: shown.to_owned(),
-        problem: format!("is a copy: the deployment still stands at `{}`", place.display()),
-        hint: format!(
-            "go on with `{}`, or delete it if this one takes its place: what one of the two spends, the other would not know",
-            place.display()
-        ),
-    })
-}
-
-pub(super) fn absolute(path: &Path) -> Result<PathBuf, Error> {
-    std::path::absolute(path).map_err(|source| Error::io("find the anchor", path, source))
+    let place = place.display();
+    let hint = format!(
+        "go on with `{place}`, or delete it if this one takes its place: what one of the two spends, the other would not know"
+    );
+    Err(corrupt(shown, format!("is a copy: the deployment still stands at `{place}`"), &hint))
 }
 
 /// Returns a path as the text that a file keeps of it.

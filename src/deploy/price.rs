@@ -28,7 +28,6 @@ pub struct DeploymentPrice {
     /// The prices of several answers; `None` for an odometer, and where answers pass no mechanism.
     #[serde(flatten)]
     pub answers: Option<AnswerPrices>,
-    /// What a running deployment has spent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub spent: Option<DeploymentLedger>,
 }
@@ -38,11 +37,8 @@ pub struct DeploymentPrice {
 pub struct AnswerPrices {
     /// One price for each number of answers, ascending.
     pub answers: Vec<AnswersPrice>,
-    /// How losses add up.
     pub filter: FilterKind,
-    /// The theorem behind it.
     pub theorem: &'static str,
-    /// The budget of each record.
     pub budget: Option<PrivacyBudget>,
     /// Number of answers about a record that has spent nothing before its budget stops it.
     pub most_answers: Option<u64>,
@@ -98,22 +94,18 @@ pub fn of_spec(
 }
 
 /// Returns the price of a session, a release state or an odometer that runs; `None` for another file.
-///
-/// # Errors
-/// A damaged file.
 pub fn of_file(path: &Path, participations: u64) -> Result<Option<Priced>, Error> {
     if !DeploymentFile::is_one(path)? {
         return Ok(None);
     }
     let file = DeploymentFile::open_to_read(path)?;
-    file.begin_to_read()?;
     let session = file.sessions()?.into_iter().next();
     let first = file.columns(Side::Own)?.into_iter().find(|column| column.is_own);
     let Some((first, ledger)) = first.and_then(|column| column.ledger.clone().map(|ledger| (column, ledger))) else {
-        let odometer = read_open(&file, path, None)?.odometer;
+        let odometer = read_open(&file, None)?.odometer;
         return Ok(Some((None, DeploymentPrice { answers: None, spent: Some(odometer.ledger()) })));
     };
-    let own = if first.spend.is_some() { Some(read_open(&file, path, None)?.odometer) } else { None };
+    let own = if first.spend.is_some() { Some(read_open(&file, None)?.odometer) } else { None };
     // A session asks for some record at most once a round of its spec; a data holder knows of no last round.
     let text = session.and_then(|session| session.spec.parse::<toml::Table>().ok());
     let rounds = text.and_then(|spec| u64::try_from(spec.get("rounds")?.as_integer()?).ok());
@@ -176,7 +168,6 @@ fn most_answers(own: &Odometer, spend: &Spend) -> u64 {
     yes
 }
 
-/// Returns the message for a refused option.
 pub fn placed(refusal: &Refusal) -> Error {
     let mut diagnostic = Diagnostic::new(refusal.message.clone()).expected(refusal.expected.clone());
     diagnostic.hint = Some(match refusal.key {

@@ -1,12 +1,13 @@
 //! The data holder's side of a session. A value leaves with exact noise, once for each record and round, alone or with those of a table.
 
 use super::anchor::Ticket;
+use super::books::Occasion;
 use super::columns::{Column, DECLARATION};
 use super::deployment::{Account, about_copies, enter, keep, not_kept, open_with_odometer};
-use super::file::{DeploymentFile, NewFile, Side, new_name};
+use super::file::{DeploymentFile, Side, new_name};
 use super::identity::Naming;
 use super::notes::Note;
-use super::people::{Absence, IdKey, read_key};
+use super::people::{Absence, IdKey, new_identity, read_key};
 use super::price::placed;
 use super::release_options::ReleaseOptions;
 use super::seal;
@@ -52,7 +53,6 @@ pub struct TableRelease {
     pub answers: Vec<String>,
     /// How many of them had been released before, and were given out again.
     pub repeated: usize,
-    /// The records of which nothing was released.
     pub refused: Vec<RefusedRecord>,
 }
 
@@ -119,9 +119,7 @@ pub fn release(state: &Path, record: &RecordValue, options: &ReleaseOptions, not
         refuse_far("value", *value, options.clip.map(|(lo, hi)| [lo, hi]), *yes)?;
     }
     let counter = Counter::open(state, options).map_err(not_kept)?;
-    let occasion = options.occasion.of("release")?;
-    let mut account =
-        Account::open(&counter.file, &counter.column, occasion)?.ok_or_else(|| counter.file.altered(Side::Own, "a column"))?;
+    let mut account = counter.account(options.occasion.of("release")?)?;
     let given = match counter.give(&mut account, (name, *round), *value, *yes) {
         Err(refusal @ Error::NotReleased { .. }) if !counter.is_new => {
             counter.file.start_again()?;
@@ -160,9 +158,7 @@ pub fn release_table(
 ) -> Result<TableRelease, Error> {
     refuse_round(round)?;
     let counter = Counter { is_table: true, ..Counter::open(state, options).map_err(not_kept)? };
-    let occasion = options.occasion.of("release --table")?;
-    let mut account =
-        Account::open(&counter.file, &counter.column, occasion)?.ok_or_else(|| counter.file.altered(Side::Own, "a column"))?;
+    let mut account = counter.account(options.occasion.of("release --table")?)?;
     let (mut given, mut refused) = (Vec::new(), Vec::new());
     let mut seen = BTreeSet::new();
     for (at, (record, value)) in rows.iter().enumerate() {
@@ -171,14 +167,11 @@ pub fn release_table(
             refuse("stands in the table more than once: the first line counts".to_owned());
             continue;
         }
-        let value = match value {
-            Ok(value) if value.is_finite() => *value,
-            Ok(_) => {
-                refuse("its value is not a finite number".to_owned());
-                continue;
-            }
+        let finite = |value: f64| Some(value).filter(|value| value.is_finite());
+        let value = match value.clone().and_then(|value| finite(value).ok_or("its value is not a finite number".to_owned())) {
+            Ok(value) => value,
             Err(why) => {
-                refuse(why.clone());
+                refuse(why);
                 continue;
             }
         };
@@ -237,6 +230,10 @@ impl Counter {
         Ok(Self { file, column, declaration, channel, ledger, ids, key, is_new, is_table: false, join: options.join })
     }
 
+    fn account(&self, occasion: Occasion) -> Result<Account<'_>, Error> {
+        Account::open(&self.file, &self.column, occasion)?.ok_or_else(|| self.file.altered(Side::Own, "a column"))
+    }
+
     /// Releases a value and pays for it, or finds the one that was released for this record and round before.
     fn give(&self, account: &mut Account<'_>, (name, round): (&str, u64), value: f64, yes: bool) -> Result<Given, Error> {
         let file = &self.file;
@@ -276,7 +273,7 @@ impl Counter {
             name: seal::hex(&ticket.name),
             newest: (newest.number, seal::hex(&newest.name)),
             row,
-            id: (self.file.naming != Naming::Rows).then(|| name.trim().to_owned()),
+            id: (self.file.identity.naming != Naming::Rows).then(|| name.trim().to_owned()),
             round,
             column,
             released,
@@ -289,7 +286,6 @@ impl Counter {
         seal_text(&serde_json::json!(sealed).to_string(), self.key.as_deref())
     }
 
-    /// Says what a new column promises.
     fn say_begun(&self, note: Note<'_>) {
         if !self.is_new {
             return;
@@ -314,8 +310,8 @@ fn declared_in(file: &DeploymentFile, state: &Path, name: Option<&str>) -> Resul
         }
     }
     let Some(name) = name else {
-        let names: Vec<&str> = found.iter().map(|(_, declaration)| declaration.column.as_str()).collect();
         if 1 < found.len() {
+            let names: Vec<&str> = found.iter().map(|(_, declaration)| declaration.column.as_str()).collect();
             let problem = Diagnostic::new(format!("`{}` releases {} columns", state.display(), found.len()));
             return problem.expected(format!("`--column NAME`, one of {}", names.join(", "))).refuse();
         }
@@ -328,12 +324,12 @@ fn declared_in(file: &DeploymentFile, state: &Path, name: Option<&str>) -> Resul
 fn begin(state: &Path, options: &ReleaseOptions, ids: Option<&IdKey>) -> Result<(DeploymentFile, Column, Declaration), Error> {
     let missing = |option: &str, expected: &str| {
         let column = options.column.as_deref().unwrap_or("reward");
-        let problem = if DeploymentFile::is_absent(state) {
-            format!("`{option}` is not stated, and `{}` is a new deployment", state.display())
+        let state_is = if DeploymentFile::is_absent(state) {
+            "is a new deployment".to_owned()
         } else {
-            format!("`{option}` is not stated, and `{}` releases no column `{column}` so far", state.display())
+            format!("releases no column `{column}` so far")
         };
-        Diagnostic::new(problem).expected(expected.to_owned()).error()
+        Diagnostic::new(format!("`{option}` is not stated, and `{}` {state_is}", state.display())).expected(expected).error()
     };
     let ReleaseOptions { mechanism, epsilon, delta, clip, column, allow_large_delta, budget, .. } = options;
     let mechanism = mechanism.clone().ok_or_else(|| missing("--mechanism", "a mechanism, as in `--mechanism hybrid`"))?;
@@ -360,28 +356,12 @@ fn begin(state: &Path, options: &ReleaseOptions, ids: Option<&IdKey>) -> Result<
         let problem = Diagnostic::new(format!("`--delta` is {stated}, and answers of `{}` are pure", declaration.mechanism));
         return problem.expected("no `--delta`: the session that takes the answers declares none").refuse();
     }
-    let naming = match (options.ids, ids) {
-        (_, Some(_)) => Naming::Keyed,
-        (true, None) => Naming::Ids,
-        (false, None) => Naming::Rows,
-    };
-    let new = NewFile { naming, key_check: ids.map(IdKey::check), anchor: budget.anchor.clone() };
-    let column = Column {
-        number: 0,
-        source,
-        is_own: true,
-        form: DeploymentForm::DataHolder,
-        name: declaration.column.clone(),
-        spend,
-        ledger: Some(ledger),
-        odometer: None,
-        n: 0,
-    };
+    let new = new_identity(!options.ids, ids, budget.anchor.as_ref())?;
+    let column = Column::new(source, DeploymentForm::DataHolder, declaration.column.clone(), spend, Some(ledger));
     let (file, column, _) = enter(state, &new, budget, column, Some(&declaration), None)?;
     Ok((file, column, declaration))
 }
 
-/// Calibrates the declared mechanism.
 fn channel_of(declaration: &Declaration) -> Result<Channel, Error> {
     let Some(entry) = MECHANISMS.iter().find(|entry| entry.name == declaration.mechanism && entry.name != "none") else {
         let names: Vec<&str> = MECHANISMS.iter().map(|entry| entry.name).filter(|name| *name != "none").collect();
@@ -400,14 +380,12 @@ fn channel_of(declaration: &Declaration) -> Result<Channel, Error> {
     (entry.build)(&request, &facts).map(Channel::Rewards).map_err(|refusal| placed(&refusal))
 }
 
-/// Returns the ledger of one answer.
 fn ledger_of(channel: &Channel) -> Ledger {
     let mut ledger = channel.ledger();
     DeploymentForm::DataHolder.state_in(&mut ledger);
     ledger
 }
 
-/// Returns the message for a release that failed.
 pub(super) fn failed(why: &ReleaseError) -> Error {
     match why {
         ReleaseError::NoEntropy(_) => {

@@ -5,7 +5,7 @@ use super::file::{DeploymentFile, Side};
 use super::identity::Naming;
 #[cfg(feature = "cli")]
 use super::options::range;
-use super::options::{BudgetOptions, OccasionOptions};
+use super::options::{BudgetOptions, Difference, OccasionOptions, difference};
 use super::release::Declaration;
 use privateer_config::error::{Diagnostic, Error};
 use serde::Deserialize;
@@ -55,7 +55,7 @@ pub struct ReleaseOptions {
 impl ReleaseOptions {
     /// Fails where an option is stated and is not what the file was begun with.
     pub(super) fn agree_with_file(&self, file: &DeploymentFile, column: &Column) -> Result<(), Error> {
-        if (self.ids || self.id_key.is_some()) && file.naming == Naming::Rows {
+        if (self.ids || self.id_key.is_some()) && file.identity.naming == Naming::Rows {
             return Err(differs("--ids", "given", "rows"));
         }
         if let (Some(path), None) = (&self.budget.odometer, &column.odometer)
@@ -64,32 +64,23 @@ impl ReleaseOptions {
             return Err(differs("--odometer", &path.display().to_string(), "none"));
         }
         let terms = file.budget(Side::Own)?.ok_or_else(|| file.altered(Side::Own, "its budget"))?;
-        match self.budget.unlike(&terms) {
-            Some((option, stated, declared)) => Err(differs(option, &stated, &declared)),
-            None => Ok(()),
-        }
+        refuse_difference(self.budget.unlike(&terms))
     }
 
     /// Fails where an option is stated and is not what the state declares.
     pub(super) fn agree_with(&self, declared: &Declaration) -> Result<(), Error> {
-        if let Some(mechanism) = self.mechanism.as_ref().filter(|name| **name != declared.mechanism) {
-            return Err(differs("--mechanism", mechanism, &declared.mechanism));
-        }
-        if let Some(epsilon) = self.epsilon.filter(|epsilon| *epsilon != declared.epsilon) {
-            return Err(differs("--epsilon", &epsilon.to_string(), &declared.epsilon.to_string()));
-        }
-        if let Some(delta) = self.delta.filter(|delta| Some(*delta) != declared.delta) {
-            let declared = declared.delta.map_or("none".to_owned(), |delta| delta.to_string());
-            return Err(differs("--delta", &delta.to_string(), &declared));
-        }
-        if let Some((lo, hi)) = self.clip.filter(|clip| *clip != declared.clip.into()) {
-            return Err(differs("--clip", &format!("{lo},{hi}"), &format!("{},{}", declared.clip[0], declared.clip[1])));
-        }
-        if let Some(column) = self.column.as_ref().filter(|column| **column != declared.column) {
-            return Err(differs("--column", column, &declared.column));
-        }
-        Ok(())
+        let range = |(lo, hi): &(f64, f64)| format!("{lo},{hi}");
+        let found = difference("--mechanism", self.mechanism.as_ref(), Some(&declared.mechanism), |name| name.to_string())
+            .or_else(|| difference("--epsilon", self.epsilon, Some(declared.epsilon), f64::to_string))
+            .or_else(|| difference("--delta", self.delta, declared.delta, f64::to_string))
+            .or_else(|| difference("--clip", self.clip, Some(declared.clip.into()), range))
+            .or_else(|| difference("--column", self.column.as_ref(), Some(&declared.column), |name| name.to_string()));
+        refuse_difference(found)
     }
+}
+
+fn refuse_difference(found: Option<Difference>) -> Result<(), Error> {
+    found.map_or(Ok(()), |(option, stated, declared)| Err(differs(option, &stated, &declared)))
 }
 
 fn differs(option: &str, stated: &str, declared: &str) -> Error {

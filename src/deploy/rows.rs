@@ -4,16 +4,54 @@ use super::failure::{altered, refused};
 use super::file::{DeploymentFile, Side};
 use super::seal::{self, Seal};
 use privateer_config::error::Error;
-use rusqlite::types::{Value, ValueRef};
-use rusqlite::{Row, params_from_iter};
+use rusqlite::types::{FromSql, Value, ValueRef};
+use rusqlite::{OptionalExtension, Params, Row, params_from_iter};
+
+/// Returns a text as a value of a row.
+pub(super) fn text(text: &str) -> Value {
+    Value::Text(text.to_owned())
+}
 
 impl DeploymentFile {
-    /// Adds a row of these values, with their digest at its end.
+    /// Returns the only value that a query gives.
+    pub(super) fn value<T: FromSql>(&self, sql: &str, params: impl Params) -> Result<T, Error> {
+        self.statement(sql)?.query_row(params, |row| row.get(0)).map_err(|why| self.failed(&why))
+    }
+
+    /// Returns the first row that a query gives.
     ///
-    /// # Errors
-    /// Those of SQLite.
-    pub(super) fn insert(&self, side: Side, table: &str, seed: &str, mut values: Vec<Value>) -> Result<(), Error> {
-        let sealed = seal::seal(&[table.as_bytes(), seed.as_bytes()], values.iter().map(ValueRef::from));
+    /// * `side` — the file that a failure names
+    pub(super) fn first<T>(
+        &self,
+        side: Side,
+        sql: &str,
+        params: impl Params,
+        read: impl FnOnce(&Row<'_>) -> rusqlite::Result<T>,
+    ) -> Result<Option<T>, Error> {
+        self.statement(sql)?.query_row(params, read).optional().map_err(|why| refused(self.path_of(side), &why))
+    }
+
+    /// Returns every row that a query gives.
+    pub(super) fn all<T>(
+        &self,
+        sql: &str,
+        params: impl Params,
+        read: impl FnMut(&Row<'_>) -> rusqlite::Result<T>,
+    ) -> Result<Vec<T>, Error> {
+        let mut statement = self.statement(sql)?;
+        let found = statement.query_map(params, read);
+        found.and_then(Iterator::collect).map_err(|why| self.failed(&why))
+    }
+
+    /// Returns the number of the next row of a table, from 1.
+    pub(super) fn next(&self, side: Side, table: &str, number: &str) -> Result<i64, Error> {
+        self.value(&format!("SELECT coalesce(max({number}), 0) + 1 FROM {}.{table}", side.schema()), [])
+    }
+
+    /// Adds a row of these values, with their digest at its end.
+    pub(super) fn insert(&self, side: Side, table: &str, values: impl Into<Vec<Value>>) -> Result<(), Error> {
+        let mut values = values.into();
+        let sealed = seal::seal(&[table.as_bytes(), self.seed(side).as_bytes()], values.iter().map(ValueRef::from));
         values.push(Value::Blob(sealed.to_vec()));
         let places = vec!["?"; values.len()].join(", ");
         let sql = format!("INSERT OR REPLACE INTO {}.{table} VALUES ({places})", side.schema());
@@ -21,21 +59,13 @@ impl DeploymentFile {
     }
 
     /// Changes one row, and its digest.
-    pub(super) fn update(
-        &self,
-        side: Side,
-        table: &str,
-        seed: &str,
-        set: &str,
-        whose: &str,
-        values: &[Value],
-    ) -> Result<(), Error> {
+    pub(super) fn update(&self, side: Side, table: &str, set: &str, whose: &str, values: &[Value]) -> Result<(), Error> {
         // A digest of an altered row would make it a good one.
         self.rows(side, (table, whose), &[], |_| Ok(()))?;
         let schema = side.schema();
         let change = format!("UPDATE {schema}.{table} SET {set} WHERE {whose}");
         self.statement(&change)?.execute(params_from_iter(values)).map_err(|why| self.failed(&why))?;
-        let read = |row: &Row<'_>| row_seal(row, table, &[seed.as_bytes()]);
+        let read = |row: &Row<'_>| row_seal(row, table, self.seed(side));
         let select = format!("SELECT * FROM {schema}.{table} WHERE {whose}");
         let sealed = self.db.query_row(&select, [], read).map_err(|why| self.failed(&why))?;
         let seal = format!("UPDATE {schema}.{table} SET digest = ?1 WHERE {whose}");
@@ -43,9 +73,6 @@ impl DeploymentFile {
     }
 
     /// Reads rows of a table, each of which must fit its digest.
-    ///
-    /// # Errors
-    /// [`Error::Corrupt`] for an altered row.
     pub(super) fn rows<T>(
         &self,
         side: Side,
@@ -53,11 +80,10 @@ impl DeploymentFile {
         values: &[Value],
         mut read: impl FnMut(&Row<'_>) -> rusqlite::Result<T>,
     ) -> Result<Vec<T>, Error> {
-        let seed = self.seed(side).to_owned();
         let sql = format!("SELECT * FROM {}.{table} WHERE {whose}", side.schema());
         let mut statement = self.statement(&sql)?;
         let found = statement.query_map(params_from_iter(values), |row| {
-            let fits = is_sealed(row, table, &[seed.as_bytes()])?;
+            let fits = is_sealed(row, table, self.seed(side))?;
             Ok(if fits { Some(read(row)?) } else { None })
         });
         let found: Vec<Option<T>> = found.and_then(Iterator::collect).map_err(|why| refused(self.path_of(side), &why))?;
@@ -67,15 +93,14 @@ impl DeploymentFile {
 }
 
 /// Returns the digest of a row: of its values but the last.
-fn row_seal(row: &Row<'_>, table: &str, seed: &[&[u8]]) -> rusqlite::Result<Seal> {
+fn row_seal(row: &Row<'_>, table: &str, seed: &str) -> rusqlite::Result<Seal> {
     let n = row.as_ref().column_count() - 1;
     let values = (0..n).map(|at| row.get_ref(at)).collect::<rusqlite::Result<Vec<_>>>()?;
-    let seeds: Vec<&[u8]> = std::iter::once(table.as_bytes()).chain(seed.iter().copied()).collect();
-    Ok(seal::seal(&seeds, values))
+    Ok(seal::seal(&[table.as_bytes(), seed.as_bytes()], values))
 }
 
 /// Whether a row fits the digest at its end.
-pub(super) fn is_sealed(row: &Row<'_>, table: &str, seed: &[&[u8]]) -> rusqlite::Result<bool> {
+pub(super) fn is_sealed(row: &Row<'_>, table: &str, seed: &str) -> rusqlite::Result<bool> {
     let last = row.get_ref(row.as_ref().column_count() - 1)?;
     Ok(matches!(last, ValueRef::Blob(bytes) if bytes == row_seal(row, table, seed)?))
 }

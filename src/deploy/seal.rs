@@ -6,7 +6,6 @@ use serde::de::DeserializeOwned;
 use serde_json::{Map, Number, Value as Json};
 use sha2::{Digest, Sha256};
 
-/// Bytes of a digest.
 pub const N_BYTES: usize = 16;
 /// A digest: the first bytes of a SHA-256.
 pub type Seal = [u8; N_BYTES];
@@ -33,7 +32,6 @@ pub fn seal<'a>(seed: &[&[u8]], values: impl IntoIterator<Item = ValueRef<'a>>) 
     std::array::from_fn(|at| whole[at])
 }
 
-/// Returns a digest in hexadecimal.
 pub fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }

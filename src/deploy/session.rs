@@ -1,12 +1,13 @@
 //! A session: one policy over points, whose rewards somebody observes elsewhere; one state file.
 
-use super::books::BudgetTerms;
+use super::books::{BudgetTerms, Paid};
 use super::columns::{Column, SessionRow};
 use super::deployment::{Account, about_copies, enter, keep, not_kept, open_with_odometer};
 use super::failure::altered;
-use super::file::{DeploymentFile, NewFile, Side, new_name};
+use super::file::{DeploymentFile, Side, new_name};
 use super::notes::Note;
 use super::odometer::refuse_large_delta;
+use super::people::new_identity;
 use super::received::received_column;
 use super::session_options::{SessionChoice, SessionOptions};
 use crate::engine::{Preparation, Session, ToldRound};
@@ -15,7 +16,7 @@ use crate::registry::Registry;
 use crate::spec::Sweep;
 use privateer_backend::Cpu;
 use privateer_config::error::{Diagnostic, Error};
-use privateer_privacy::odometer::DeploymentForm;
+use privateer_privacy::odometer::{DeploymentForm, SpentRecords};
 use privateer_privacy::release::HolderRelease;
 use privateer_privacy::{Guarantee, Unit};
 use serde::Serialize;
@@ -37,7 +38,6 @@ pub struct ToldRow {
     pub released: Option<f64>,
     pub round: u64,
     pub rounds: u64,
-    /// What the row has spent, in words.
     #[serde(skip)]
     pub spent: Option<String>,
 }
@@ -46,7 +46,6 @@ pub struct ToldRow {
 pub enum Reward {
     /// As it was observed; one far outside of the clip is taken only where `yes` is true.
     Raw {
-        /// The reward.
         value: f64,
         /// Whether a reward far outside of the clip is taken.
         yes: bool,
@@ -55,10 +54,6 @@ pub enum Reward {
     Released(Box<HolderRelease>),
 }
 
-/// Starts a session.
-///
-/// # Errors
-/// Whatever the spec or its points refuse; a state file that is there already.
 pub fn init(
     state: &Path,
     (name, sweep): (&str, &Sweep),
@@ -100,18 +95,8 @@ pub fn init(
         file.begin_to_read()?;
         refuse_session(&file, state, named)?;
     }
-    let new = NewFile { anchor: budget.anchor.clone(), ..NewFile::default() };
-    let entered = Column {
-        number: 0,
-        source: new_name()?,
-        is_own: true,
-        form,
-        name: column.clone(),
-        spend,
-        ledger: Some(ledger.clone()),
-        odometer: None,
-        n: 0,
-    };
+    let new = new_identity(true, None, budget.anchor.as_ref())?;
+    let entered = Column::new(new_name()?, form, column.clone(), spend, Some(ledger.clone()));
     let (file, entered, terms) = enter(state, &new, budget, entered, None::<&()>, Some(n as u64))?;
     // Another command may have begun it since.
     refuse_session(&file, state, named)?;
@@ -211,7 +196,6 @@ impl OpenSession {
         self.file.told(self.column.number)
     }
 
-    /// Restores the session, and hands it to `act`.
     fn with<T>(&mut self, act: impl FnOnce(&mut Session, &mut Self) -> Result<T, Error>) -> Result<T, Error> {
         let (backend, sweep, data) = (Cpu::default(), self.sweep.clone(), self.data.clone());
         let preparation = Preparation::new(&sweep, &data, &backend);
@@ -246,14 +230,12 @@ impl OpenSession {
             .refuse()
     }
 
-    /// Keeps which row is asked for.
     fn keep(&mut self, asked: Option<u64>) -> Result<(), Error> {
         self.row.asked = asked;
         self.file.add_session(&self.row)
     }
 }
 
-/// Returns the column of a session.
 fn column_of(file: &DeploymentFile, row: &SessionRow) -> Result<Column, Error> {
     let found = file.columns(Side::Own)?.into_iter().find(|column| column.number == row.column);
     found.ok_or_else(|| file.altered(Side::Own, "a session"))
@@ -323,7 +305,6 @@ fn noted(open: &OpenSession, account: &Account<'_>, row: usize, why: &Error) -> 
 fn best_row(registry: &Registry, state: &Path, choice: &SessionChoice) -> Result<AskedRow, Error> {
     // Who may read and not write still sees which row is the best.
     let file = DeploymentFile::open_to_read(state)?;
-    file.begin_to_read()?;
     let row = chosen(&file, choice.session.as_deref())?;
     let column = column_of(&file, &row)?;
     let sweep = Sweep::parse_with(registry, &row.spec_name, &row.spec, &[])?;
@@ -399,10 +380,15 @@ pub fn tell(
         let (round, rounds) = session.progress();
         // On the disk before anything is returned: noise that was seen is never drawn again.
         let kept = (open.column.number, round, &told.kept);
-        match &mut account {
-            Some(account) => drop(account.pay(row as u64, kept, name).map_err(not_kept)?),
-            None => drop(open.file.pay_nothing(row as u64, kept, &occasion).map_err(not_kept)?),
-        }
+        let paid = match &mut account {
+            Some(account) => account.pay(row as u64, kept, name),
+            None => {
+                let record = SpentRecords::One { row: row as u64 };
+                let paid = Paid { column: kept.0, record, name: None, kept: Some((round, kept.0, kept.2)) };
+                open.file.pay(Side::Own, &paid, &occasion, 0)
+            }
+        };
+        paid.map_err(not_kept)?;
         drop(account);
         open.keep(None).map_err(not_kept)?;
         keep(&open.file, "go on with `privateer ask`")?;
@@ -446,9 +432,6 @@ fn stopped(why: Error, state: &Path) -> Error {
 const FAR: f64 = 100.0;
 
 /// Refuses a value that is most likely a slip, unless `yes` says that it is meant: what it spends is spent for good.
-///
-/// # Errors
-/// A value far outside of the clip; it is not repeated.
 pub(super) fn refuse_far(what: &str, value: f64, clip: Option<[f64; 2]>, yes: bool) -> Result<(), Error> {
     let Some([low, high]) = clip else { return Ok(()) };
     let widths = (low - value).max(value - high) / FAR;

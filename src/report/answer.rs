@@ -3,20 +3,19 @@
 //! Two sentences over all settings come first: what the best private policy with a guarantee keeps of what can be learnt, and at
 //! which epsilon that is 80 %. The numbers behind them follow for one setting.
 
-use super::cell_data::CellData;
+use super::cell_data::{CellData, grouped};
 use super::collect::ReportRun;
-use super::compare::{ComparedPoint, kind};
+use super::compare::kind;
 use super::settings::{BudgetGroup, Settings, median};
 use super::share::{Share, guess};
-use super::stats::{Ratio, SampleMoments, known};
-use super::text::{plus_minus, share_text, short, short_key, swept_text};
+use super::stats::{Ratio, SampleMoments};
+use super::text::{plus_minus, share_text, short};
 use crate::record::{Measures, Quantity, Role};
 use privateer_privacy::Guarantee;
 
 /// Largest number of policies that the paragraph names one by one; further ones are counted.
 const N_NAMED: usize = 6;
 
-/// Holds what a page says in words.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Answer {
     /// At most two sentences, before the first figure and at the end of every run.
@@ -26,11 +25,11 @@ pub(super) struct Answer {
 }
 
 impl Answer {
-    pub(super) fn of(run: &ReportRun, points: &[ComparedPoint], settings: &Settings) -> Self {
+    pub(super) fn of(run: &ReportRun, settings: &Settings) -> Self {
         let mut found = match settings.head() {
-            _ if run.words.estimates => estimates(run, points),
+            _ if run.words.estimates => estimates(run),
             Some(head) => costs(run, settings, head),
-            None => Self { lead: vec![nothing_private(run, points)], details: Vec::new() },
+            None => Self { lead: vec![nothing_private(run)], details: Vec::new() },
         };
         if run.manifest.trials < 2 {
             found.details.push("One trial tells nothing about chance: no interval can be given.".to_owned());
@@ -40,7 +39,6 @@ impl Answer {
     }
 }
 
-/// Returns the sentences on the cost of privacy.
 fn costs(run: &ReportRun, settings: &Settings, head: &BudgetGroup) -> Answer {
     let shares = settings.shares_at(head.epsilon);
     let here = |group: &&BudgetGroup| group.epsilon == head.epsilon;
@@ -134,8 +132,7 @@ fn why_unknown(run: &ReportRun, settings: &Settings, cell_idx: usize) -> String 
 fn of_the_best(run: &ReportRun, settings: &Settings, group: &BudgetGroup, best: usize) -> Vec<String> {
     let (cell, words) = (&run.cells[best], &run.words);
     let (who, is_learner) = (words.who, words.measure == Quantity::Suboptimality);
-    let mean =
-        |cell: &CellData| SampleMoments::of(&cell.finals(words.measure)).map_or("–".to_owned(), |m| plus_minus(m.mean, m.half));
+    let mean = |cell: &CellData| cell.moments(words.measure).map_or("–".to_owned(), |m| plus_minus(m.mean, m.half));
     let random = if cell.info.measures == Measures::Contextual { "random-arm" } else { "uniform" };
     let guessing = match guess(run, cell) {
         _ if is_learner => Some("1 at the starting point".to_owned()),
@@ -186,7 +183,7 @@ fn of_the_best(run: &ReportRun, settings: &Settings, group: &BudgetGroup, best: 
     } else if let Some(enough) = share.enough_trials(run.manifest.trials) {
         sentences.push(format!("The interval of the share is wide there: {enough} trials would narrow it to 30 points."));
     }
-    let recommended = Share::of(run, cell, &run.cells[found.reference], Quantity::RecommendedRegret, 0.95);
+    let recommended = Share::of(run, cell, &run.cells[found.reference], Quantity::RecommendedRegret);
     if let Some(share) = recommended.filter(|_| words.measure != Quantity::RecommendedRegret) {
         sentences.push(match share.left {
             Some(left) => format!("In the regret of the recommended point the share is {}.", share_text(left)),
@@ -220,33 +217,36 @@ fn is_twin(cell: &CellData, reference: &CellData) -> bool {
 }
 
 /// Returns the answer of a run in which nothing is private.
-fn nothing_private(run: &ReportRun, points: &[ComparedPoint]) -> String {
-    let (words, keys) = (run.words, run.swept_keys());
-    let Some(point) = points.first() else { return String::new() };
+fn nothing_private(run: &ReportRun) -> String {
+    let words = run.words;
+    let Some(point) = run.index.points.first() else { return String::new() };
     let said = |&cell_idx: &usize| {
         let cell = &run.cells[cell_idx];
-        let m = SampleMoments::of(&cell.finals(words.measure))?;
+        let m = cell.moments(words.measure)?;
         Some(format!("{} {}", cell.info.policy, plus_minus(m.mean, m.half)))
     };
-    let shown: Vec<String> = point.cells.iter().filter_map(said).take(2).collect();
-    let more = match point.cells.len() - shown.len() {
+    let shown: Vec<String> = point.iter().filter_map(said).take(2).collect();
+    let more = match point.len() - shown.len() {
         0 => String::new(),
         many => format!("; and {many} more in the table"),
     };
-    let swept = run.cells[point.cells[0]].info.swept.iter();
-    let at: Vec<String> = swept.map(|(key, value)| format!("{} = {}", short_key(key, &keys), swept_text(value))).collect();
-    let at = if at.is_empty() { String::new() } else { format!(" at {}", at.join(", ")) };
+    let at = stated(run, point).map_or(String::new(), |at| format!(" at {at}"));
     format!("Nothing in this run is private: no cost of privacy is shown. {}{at}: {}{more}.", words.title(), shown.join("; "))
 }
 
+/// Returns the swept values of a sweep point; `None` if nothing is swept.
+fn stated(run: &ReportRun, point: &[usize]) -> Option<String> {
+    let at: Vec<String> = run.cells[point[0]].info.swept.iter().map(|swept| run.stated(swept)).collect();
+    (!at.is_empty()).then(|| at.join(", "))
+}
+
 /// Returns the estimates from a log with the standard errors that the log's chance causes: two policies first, then all.
-fn estimates(run: &ReportRun, points: &[ComparedPoint]) -> Answer {
-    let keys = run.swept_keys();
+fn estimates(run: &ReportRun) -> Answer {
+    let points = &run.index.points;
     let said = |&cell_idx: &usize| {
         let cell = &run.cells[cell_idx];
         let (name, values) = (&cell.info.policy, cell.finals(Quantity::Value));
-        let errors: Vec<f64> = known(&cell.finals(Quantity::StandardError));
-        let (Some(value), Some(error)) = (SampleMoments::of(&values), SampleMoments::of(&errors)) else {
+        let (Some(value), Some(error)) = (SampleMoments::of(&values), cell.moments(Quantity::StandardError)) else {
             return format!("{name} has no estimate: no row matched its choices");
         };
         let (n, unmatched) = (cell.ends.len(), cell.ends.len() - values.len());
@@ -254,50 +254,36 @@ fn estimates(run: &ReportRun, points: &[ComparedPoint]) -> Answer {
             if unmatched == 0 { String::new() } else { format!(", without {unmatched} of {n} trials, which no row matched") };
         format!("{name} is estimated to be worth {} a round (standard error {}{without})", short(value.mean), short(error.mean))
     };
-    let at_point = |point: &ComparedPoint, most: usize| {
-        let mut said: Vec<String> = point.cells.iter().take(most).map(said).collect();
-        if most < point.cells.len() {
-            said.push(format!("{} more are in the table", point.cells.len() - most));
+    let at_point = |point: &Vec<usize>, most: usize| {
+        let mut said: Vec<String> = point.iter().take(most).map(said).collect();
+        if most < point.len() {
+            said.push(format!("{} more are in the table", point.len() - most));
         }
-        let swept = run.cells[point.cells[0]].info.swept.iter();
-        let at: Vec<String> = swept.map(|(key, value)| format!("{} = {}", short_key(key, &keys), swept_text(value))).collect();
-        let at = if at.is_empty() { String::new() } else { format!("At {}, ", at.join(", ")) };
+        let at = stated(run, point).map_or(String::new(), |at| format!("At {at}, "));
         format!("{at}{}.", said.join(", "))
     };
     let lead = points.first().map(|point| at_point(point, 2)).into_iter().collect();
-    let ends = points.first().filter(|point| 2 < point.cells.len()).into_iter();
+    let ends = points.first().filter(|point| 2 < point.len()).into_iter();
     let ends = ends.chain(points.get(1..).and_then(<[_]>::last));
     Answer { lead, details: ends.map(|point| at_point(point, N_NAMED)).collect() }
 }
 
 /// Names the private runs without a guarantee, and where it fails if it holds elsewhere.
 fn unprotected(run: &ReportRun) -> Option<String> {
-    let mut named: Vec<(&str, Vec<&str>, bool)> = Vec::new();
-    for cell in &run.cells {
-        let policy = cell.info.policy.as_str();
-        let at = match named.iter().position(|(known, ..)| *known == policy) {
-            Some(at) => at,
-            None => {
-                named.push((policy, Vec::new(), false));
-                named.len() - 1
-            }
-        };
-        if cell.has_no_guarantee() {
-            let label = cell.info.label.as_str();
-            named[at].1.push(label.strip_prefix(policy).map_or(label, |rest| rest.trim_start_matches(" · ")));
-        } else {
-            named[at].2 |= cell.info.ledger.reward.guarantee == Guarantee::Holds;
-        }
-    }
-    let shown: Vec<String> = named
-        .iter()
-        .filter(|(_, failing, _)| !failing.is_empty())
-        .map(|(policy, failing, elsewhere)| match (failing.as_slice(), elsewhere) {
-            ([only], true) => format!("{policy} (at {only} alone)"),
-            (many, true) => format!("{policy} (in {} of its cells, the first at {})", many.len(), many[0]),
-            (_, false) => (*policy).to_owned(),
+    let words = |cells: &Vec<&CellData>| {
+        let policy = cells[0].info.policy.as_str();
+        let (failing, others): (Vec<&CellData>, Vec<&CellData>) = cells.iter().copied().partition(|cell| cell.has_no_guarantee());
+        let holds_elsewhere = others.iter().any(|cell| cell.info.ledger.reward.guarantee == Guarantee::Holds);
+        let label = failing.first()?.info.label.as_str();
+        let first = label.strip_prefix(policy).map_or(label, |rest| rest.trim_start_matches(" · "));
+        Some(match failing.len() {
+            _ if !holds_elsewhere => policy.to_owned(),
+            1 => format!("{policy} (at {first} alone)"),
+            many => format!("{policy} (in {many} of its cells, the first at {first})"),
         })
-        .collect();
+    };
+    let by_policy = grouped(run.cells.iter().map(|cell| (cell.info.policy.as_str(), cell)));
+    let shown: Vec<String> = by_policy.iter().filter_map(words).collect();
     let (last, others) = shown.split_last()?;
     let names = if others.is_empty() { last.clone() } else { format!("{} and {last}", others.join(", ")) };
     Some(format!("The privacy claimed for {names} does not hold as calibrated here: see the ledger."))

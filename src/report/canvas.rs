@@ -7,6 +7,7 @@
 //! The neutral colours are constants, because the page replaces their values in dark mode.
 
 use super::axis::Axis;
+use super::cell_data::grouped;
 use super::text::short;
 use maud::{Markup, PreEscaped, html};
 
@@ -36,7 +37,6 @@ const Y_LABEL: f64 = 26.0;
 /// Largest number of panels beside each other in a file.
 const N_COLUMNS: usize = 3;
 
-/// Holds one line of a panel.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Series {
     pub(super) name: String,
@@ -52,7 +52,19 @@ pub(super) struct Series {
     pub(super) guide: bool,
 }
 
-/// Holds one place of a heat map.
+impl Series {
+    /// Returns the grey line of the run without privacy, from the first to the last of these x.
+    pub(super) fn flat(height: f64, xs: &[f64]) -> Self {
+        let points = vec![(xs[0], height), (xs[xs.len() - 1], height)];
+        Self { name: "without privacy".to_owned(), style: 6, points, guide: true, ..Self::default() }
+    }
+
+    /// Returns the ends of the interval of a point, where known.
+    pub(super) fn interval(&self, i: usize) -> Option<(f64, f64)> {
+        self.intervals.get(i).copied().flatten()
+    }
+}
+
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Tile {
     /// Indices of column and row, of axes [`Axis::of_texts`].
@@ -84,13 +96,8 @@ pub(super) struct Chart {
 impl Chart {
     /// Returns the entries of the legend: one series for each name, in order of first appearance.
     pub(super) fn legend(&self) -> Vec<&Series> {
-        let mut entries: Vec<&Series> = Vec::new();
-        for series in self.panels.iter().flat_map(|panel| &panel.series) {
-            if !entries.iter().any(|known| known.name == series.name) {
-                entries.push(series);
-            }
-        }
-        entries
+        let all = self.panels.iter().flat_map(|panel| &panel.series);
+        grouped(all.map(|series| (&series.name, series))).into_iter().map(|named| named[0]).collect()
     }
 
     /// Returns the whole chart as one SVG document.
@@ -204,9 +211,8 @@ impl Panel {
         let (left, right) = (self.x(self.ends(), column - 0.5), self.x(self.ends(), column + 0.5));
         let (top, bottom) = (self.y(row + 0.5), self.y(row - 0.5));
         // From pale to dark in equal steps of each channel: any colour vision orders it.
-        let shade = |share: f64| HEAT.map(|(from, to)| (from + share.clamp(0.0, 1.0) * (to - from)).round() as u8);
         let fill = tile.share.map_or(GRID.to_owned(), |share| {
-            let [red, green, blue] = shade(share);
+            let [red, green, blue] = HEAT.map(|(from, to)| (from + share.clamp(0.0, 1.0) * (to - from)).round() as u8);
             format!("#{red:02X}{green:02X}{blue:02X}")
         });
         let text = tile.share.map_or("–".to_owned(), |share| format!("{:.0}", 100.0 * share + 0.0));
@@ -234,7 +240,7 @@ impl Panel {
 
     fn band(&self, series: &Series) -> Markup {
         let ends = |(i, (x, _)): &(usize, (f64, f64))| {
-            let (low, high) = series.intervals.get(*i).copied().flatten()?;
+            let (low, high) = series.interval(*i)?;
             Some((*x, self.y(low), self.y(high)))
         };
         let known: Vec<(f64, f64, f64)> = self.shown(series).iter().filter_map(ends).collect();
@@ -259,8 +265,7 @@ impl Panel {
         html! {
             @if 2 <= places.len() { (stroke(&path(&places), series)) }
             @for (i, place) in marked {
-                @let interval = series.intervals.get(i).copied().flatten();
-                @if let (true, Some((low, high))) = (series.bars, interval) {
+                @if let (true, Some((low, high))) = (series.bars, series.interval(i)) {
                     @let (x, low, high) = (place.0, self.y(low), self.y(high));
                     path d=(format!("M{x:.1} {low:.1}V{high:.1}M{0:.1} {low:.1}h6M{0:.1} {high:.1}h6", x - 3.0))
                         stroke=(colour(series)) stroke-width="1.3" fill="none" {}
@@ -273,8 +278,7 @@ impl Panel {
     /// Returns the numbers at a point: what its marker says on hovering.
     fn reading(&self, series: &Series, i: usize) -> String {
         let (x, y) = series.points[i];
-        let interval = series.intervals.get(i).copied().flatten();
-        let interval = interval.map_or(String::new(), |(low, high)| format!(" ({} to {})", short(low), short(high)));
+        let interval = series.interval(i).map_or(String::new(), |(low, high)| format!(" ({} to {})", short(low), short(high)));
         let setting = if self.title.is_empty() { String::new() } else { format!(", {}", self.title) };
         format!("{}: {} {}{interval} at {} {}{setting}", series.name, self.y.label, short(y), self.x.label, short(x))
     }

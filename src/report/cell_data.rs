@@ -1,6 +1,7 @@
 //! Holds the data of cells for the report, and finds cells by what they have in common.
 
 use super::curves::Curve;
+use super::stats::SampleMoments;
 use crate::record::{CellInfo, Quantity, is_privacy_key};
 use privateer_config::params::Scalar;
 use privateer_privacy::{Guarantee, Ledger};
@@ -28,18 +29,18 @@ pub(super) struct CellData {
 impl CellData {
     /// Returns a quantity at the last round of each trial, without NaN; empty if the run does not measure it.
     pub(super) fn finals(&self, quantity: Quantity) -> Vec<f64> {
-        let Some(column) = self.column(quantity) else { return Vec::new() };
-        let values = self.ends.iter().filter_map(|end| end.values.get(column));
-        values.copied().filter(|value| !value.is_nan()).collect()
+        self.ends.iter().map(|end| self.at_end(end, quantity)).filter(|value| !value.is_nan()).collect()
     }
 
-    fn column(&self, quantity: Quantity) -> Option<usize> {
-        self.info.measures.columns().iter().position(|known| *known == quantity)
+    /// Returns the moments of [`CellData::finals`].
+    pub(super) fn moments(&self, quantity: Quantity) -> Option<SampleMoments> {
+        SampleMoments::of(&self.finals(quantity))
     }
 
     /// Returns a quantity at the last round of a trial; NaN if the run does not measure it.
     pub(super) fn at_end(&self, end: &ReportTrialEnd, quantity: Quantity) -> f64 {
-        self.column(quantity).and_then(|column| end.values.get(column).copied()).unwrap_or(f64::NAN)
+        let column = self.info.measures.columns().iter().position(|known| *known == quantity);
+        column.and_then(|column| end.values.get(column).copied()).unwrap_or(f64::NAN)
     }
 
     /// Returns a quantity at the last round of this cell and of another one, for their common trials.
@@ -53,11 +54,6 @@ impl CellData {
             }
         }
         pairs
-    }
-
-    /// Returns whether every trial ended with the very same value of a quantity in both cells.
-    pub(super) fn same_results(&self, other: &Self, quantity: Quantity) -> bool {
-        self.result_bits(quantity) == other.result_bits(quantity)
     }
 
     /// Returns the last round, and the bits of a quantity at it in every trial.
@@ -93,7 +89,6 @@ impl CellData {
         std::iter::once(&self.info.ledger.reward).chain(&self.info.ledger.inputs)
     }
 
-    /// Returns the value of a swept key.
     pub(super) fn swept(&self, key: &str) -> Option<&Scalar> {
         self.info.swept.iter().find(|(known, _)| known == key).map(|(_, value)| value)
     }
@@ -112,7 +107,9 @@ impl CellData {
 /// Finds cells without a walk over all of them.
 #[derive(Clone, Debug, Default)]
 pub(super) struct CellIndex {
-    /// Number of the sweep point of each cell, in order of first appearance.
+    /// The cells of each sweep point, which differ only in the policy, in canonical order.
+    pub(super) points: Vec<Vec<usize>>,
+    /// Number of the sweep point of each cell.
     pub(super) point_of: Vec<usize>,
     /// Policies of which a cell claims privacy that does not hold.
     pub(super) unguaranteed: BTreeSet<String>,
@@ -126,11 +123,14 @@ pub(super) struct CellIndex {
 
 impl CellIndex {
     pub(super) fn of(cells: &[CellData]) -> Self {
-        let mut index = Self { nothing_is_private: cells.iter().all(CellData::is_not_private), ..Self::default() };
-        let mut points: BTreeMap<String, usize> = BTreeMap::new();
+        let point = |cell: &CellData| format!("{:?}", (&cell.info.environment, &cell.info.swept));
+        let (points, mut point_of) = (grouped(cells.iter().map(point).zip(0..)), vec![0; cells.len()]);
+        for (number, cells) in points.iter().enumerate() {
+            cells.iter().for_each(|&cell: &usize| point_of[cell] = number);
+        }
+        let nothing_is_private = cells.iter().all(CellData::is_not_private);
+        let mut index = Self { points, point_of, nothing_is_private, ..Self::default() };
         for (cell_idx, cell) in cells.iter().enumerate() {
-            let next = points.len();
-            index.point_of.push(*points.entry(format!("{:?}", (&cell.info.environment, &cell.info.swept))).or_insert(next));
             if cell.has_no_guarantee() {
                 index.unguaranteed.insert(cell.info.policy.clone());
             }
@@ -148,4 +148,28 @@ impl CellIndex {
 pub(super) fn problem_of(cell: &CellData) -> String {
     let outside: Vec<_> = cell.info.swept.iter().filter(|(key, _)| !is_privacy_key(key)).collect();
     format!("{:?}", (&cell.info.environment, outside))
+}
+
+/// Groups items by their keys, in order of first appearance.
+pub(super) fn grouped<K: Ord, T>(items: impl IntoIterator<Item = (K, T)>) -> Vec<Vec<T>> {
+    let (mut groups, mut group_of): (Vec<Vec<T>>, _) = (Vec::new(), BTreeMap::new());
+    for (key, item) in items {
+        let next = groups.len();
+        match groups.get_mut(*group_of.entry(key).or_insert(next)) {
+            Some(group) => group.push(item),
+            None => groups.push(vec![item]),
+        }
+    }
+    groups
+}
+
+/// Returns each item once, in order of first appearance.
+pub(super) fn once_each<T: PartialEq>(items: impl IntoIterator<Item = T>) -> Vec<T> {
+    let mut known = Vec::new();
+    for item in items {
+        if !known.contains(&item) {
+            known.push(item);
+        }
+    }
+    known
 }

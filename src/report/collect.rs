@@ -1,11 +1,13 @@
 //! Reads a folder, part by part, and reduces it to the data of the report.
 
-use super::cell_data::{CellData, CellIndex, ReportTrialEnd, problem_of};
+use super::cell_data::{CellData, CellIndex, ReportTrialEnd, once_each, problem_of};
 use super::curves::CurveBuilder;
 use super::shown::{show_cells, shown};
+use super::text::{short_key, swept_text};
 use super::words::ReportWords;
 use crate::record::{CellInfo, Folder, Manifest, Measures, PartId, Quantity, Role, Trace, WrittenRows};
 use privateer_config::error::{Diagnostic, Error, suggestion};
+use privateer_config::params::Scalar;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -108,18 +110,16 @@ impl ReportRun {
 
     /// Returns the policies in order of first appearance.
     pub(super) fn policies(&self) -> Vec<&str> {
-        let mut policies = Vec::new();
-        for cell in &self.cells {
-            if !policies.contains(&cell.info.policy.as_str()) {
-                policies.push(cell.info.policy.as_str());
-            }
-        }
-        policies
+        once_each(self.cells.iter().map(|cell| cell.info.policy.as_str()))
     }
 
-    /// Returns the swept keys, in order.
     pub(super) fn swept_keys(&self) -> Vec<&str> {
         self.cells.first().map_or(Vec::new(), |cell| cell.info.swept.iter().map(|(key, _)| key.as_str()).collect())
+    }
+
+    /// Returns a swept key with its value in words; the key is as short as it can be.
+    pub(super) fn stated(&self, (key, value): &(String, Scalar)) -> String {
+        format!("{} = {}", short_key(key, &self.swept_keys()), swept_text(value))
     }
 }
 
@@ -128,21 +128,13 @@ fn words(cells: &[CellInfo], measure: Option<&str>) -> Result<ReportWords, Error
     let measures = cells.first().map_or_else(Measures::default, |cell| cell.measures);
     let outsourced = cells.iter().any(|cell| cell.ledger.inputs.is_some());
     let columns = measures.columns();
-    let chosen = match measure {
-        None => None,
-        Some(name) => match columns.iter().find(|column| column.name() == name) {
-            Some(found) => Some(*found),
-            None => {
-                let known: Vec<&str> = columns.iter().map(|column| column.name()).collect();
-                let problem = Diagnostic::new(format!("this run does not measure `{name}`"));
-                let problem = problem.expected(format!("one of {}", known.join(", ")));
-                return Err(Error::input(match suggestion(name, known.iter().copied()) {
-                    Some(hint) => problem.hint(hint),
-                    None => problem,
-                }));
-            }
-        },
-    };
+    let chosen = columns.iter().copied().find(|column| Some(column.name()) == measure);
+    if let (Some(name), None) = (measure, chosen) {
+        let known: Vec<&str> = columns.iter().map(|column| column.name()).collect();
+        let problem = Diagnostic::new(format!("this run does not measure `{name}`"));
+        let problem = problem.expected(format!("one of {}", known.join(", ")));
+        return Diagnostic { hint: suggestion(name, known.iter().copied()), ..problem }.refuse();
+    }
     Ok(ReportWords::of(measures, outsourced, chosen))
 }
 
@@ -153,29 +145,24 @@ fn cell(
     n_blocks: u32,
     mut rows_of: impl FnMut(PartId) -> Result<Trace, Error>,
 ) -> Result<CellData, Error> {
+    let corrupt = |block: u32, problem: String| {
+        let path = PartId { cell: info.cell, block }.path(out);
+        Error::Corrupt { path, problem, hint: "delete the folder and run the sweep again".to_owned() }
+    };
     let mut builder: Option<CurveBuilder> = None;
     let mut ends = Vec::new();
     let mut last_round = 0;
     for block in 0..n_blocks {
-        let id = PartId { cell: info.cell, block };
-        let path = id.path(out);
-        let rows = rows_of(id)?;
+        let rows = rows_of(PartId { cell: info.cell, block })?;
         if rows.measures() != info.measures {
-            return Err(Error::Corrupt {
-                path,
-                problem: "measures something other than `manifest.json` states".to_owned(),
-                hint: "delete the folder and run the sweep again".to_owned(),
-            });
+            return Err(corrupt(block, "measures something other than `manifest.json` states".to_owned()));
         }
         for range in trials(&rows) {
             let rounds = &rows.round[range.clone()];
             let builder = builder.get_or_insert_with(|| CurveBuilder::new(rounds));
             if !builder.accepts(rounds) {
-                return Err(Error::Corrupt {
-                    path,
-                    problem: format!("has trial {} recorded at other rounds than trial 0", rows.trial[range.start]),
-                    hint: "delete the folder and run the sweep again".to_owned(),
-                });
+                let problem = format!("has trial {} recorded at other rounds than trial 0", rows.trial[range.start]);
+                return Err(corrupt(block, problem));
             }
             builder.add(&rows[curve][range.clone()]);
             let at = range.end - 1;
@@ -184,13 +171,7 @@ fn cell(
             ends.push(ReportTrialEnd { trial: rows.trial[at], values });
         }
     }
-    let Some(builder) = builder else {
-        return Err(Error::Corrupt {
-            path: PartId { cell: info.cell, block: 0 }.path(out),
-            problem: "holds no rows".to_owned(),
-            hint: "delete the folder and run the sweep again".to_owned(),
-        });
-    };
+    let builder = builder.ok_or_else(|| corrupt(0, "holds no rows".to_owned()))?;
     let (curve, exponent) = builder.finish(info.measures == Measures::Risk);
     Ok(CellData { info, ends, last_round, curve, exponent })
 }
@@ -211,7 +192,6 @@ pub(crate) mod tests {
     use super::*;
     use crate::record::test_ledger;
     use crate::record::{FOLDER_VERSION, hash_text, write_part};
-    use privateer_config::params::Scalar;
     use serde_json::json;
 
     /// Plans a synthetic policy with final regret `level + noise(i)` of trial `i` at the last round.
@@ -294,11 +274,16 @@ pub(crate) mod tests {
         manifest
     }
 
+    /// Plants a folder and reads it.
+    pub(crate) fn planted(epsilons: &[f64], policies: &[Planted], n_trials: u32) -> ReportRun {
+        let folder = tempfile::tempdir().expect("a folder");
+        plant(folder.path(), epsilons, policies, n_trials);
+        ReportRun::read(folder.path(), None).expect("read")
+    }
+
     #[test]
     fn ends_are_those_planted() {
-        let folder = tempfile::tempdir().expect("a folder");
-        plant(folder.path(), &[1.0, 2.0], &[PRIVATE, OPEN], 6);
-        let run = ReportRun::read(folder.path(), None).expect("read");
+        let run = planted(&[1.0, 2.0], &[PRIVATE, OPEN], 6);
         assert_eq!(run.policies(), ["tgp-ucb", "igp-ucb"]);
         assert_eq!(run.swept_keys(), ["privacy.epsilon"]);
         let cell = &run.cells[2];

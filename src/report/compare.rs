@@ -1,42 +1,13 @@
-//! Groups cells into sweep points, and compares policies on the same trials.
+//! Compares policies on the same trials.
 
-use super::cell_data::{CellData, problem_of};
+use super::cell_data::{CellData, grouped, problem_of};
 use super::collect::ReportRun;
 use super::share::Share;
 use super::stats::{Ratio, SampleMoments, holm};
-use super::text::swept_text;
 use crate::record::{Quantity, Role};
 
 /// Holds a difference of two cells, trial by trial.
 pub type Paired = SampleMoments;
-
-/// Groups the cells that differ only in the policy.
-#[derive(Clone, Debug, PartialEq)]
-pub struct ComparedPoint {
-    /// Label like `privacy.epsilon = 0.5, environment.domain.dimension = 2`; empty without a sweep.
-    pub label: String,
-    /// Indices of the cells, in canonical order.
-    pub cells: Vec<usize>,
-}
-
-/// Returns the sweep points, in canonical order.
-pub(super) fn sweep_points(run: &ReportRun) -> Vec<ComparedPoint> {
-    let many_environments = run.cells.iter().any(|cell| cell.info.environment != run.cells[0].info.environment);
-    let mut points: Vec<ComparedPoint> = Vec::new();
-    for ((cell_idx, cell), &point) in run.cells.iter().enumerate().zip(&run.index.point_of) {
-        match points.get_mut(point) {
-            Some(point) => point.cells.push(cell_idx),
-            None => points.push(ComparedPoint { label: label(cell, many_environments), cells: vec![cell_idx] }),
-        }
-    }
-    points
-}
-
-fn label(cell: &CellData, many_environments: bool) -> String {
-    let keys = cell.info.swept.iter().map(|(key, value)| format!("{key} = {}", swept_text(value)));
-    let environment = many_environments.then(|| cell.info.environment.clone());
-    environment.into_iter().chain(keys).collect::<Vec<_>>().join(", ")
-}
 
 /// Compares a quantity at the last round: `cell` minus `reference`, over their common trials.
 pub(super) fn paired(cell: &CellData, reference: &CellData, quantity: Quantity) -> Option<Paired> {
@@ -57,17 +28,16 @@ pub struct PrivacyCost {
     pub share: Option<Share>,
 }
 
-/// Returns the cost of privacy of a private cell, with intervals of this level for ratio and share.
-pub(super) fn cost(run: &ReportRun, points: &[ComparedPoint], cell_idx: usize, level: f64) -> Option<PrivacyCost> {
+pub(super) fn cost(run: &ReportRun, cell_idx: usize) -> Option<PrivacyCost> {
     let cell = &run.cells[cell_idx];
     if cell.is_not_private() || run.words.estimates {
         return None;
     }
-    let reference = reference(run, &points[run.index.point_of[cell_idx]], cell_idx)?;
+    let reference = reference(run, cell_idx)?;
     let pairs = cell.pairs(&run.cells[reference], run.words.measure);
     let excess = paired(cell, &run.cells[reference], run.words.measure);
-    let share = Share::of(run, cell, &run.cells[reference], run.words.measure, level);
-    Some(PrivacyCost { reference, excess, ratio: Ratio::of(&pairs, level), share })
+    let share = Share::of(run, cell, &run.cells[reference], run.words.measure);
+    Some(PrivacyCost { reference, excess, ratio: Ratio::of(&pairs), share })
 }
 
 /// Names the best cell of a sweep point among those that keep a guarantee.
@@ -83,8 +53,8 @@ pub(super) struct Leader {
 /// Candidates are private with a guarantee and learn from data. Where nothing in the run is private, all that learn are candidates.
 /// Cells of another budget, adversary, unit or number of participations are no rivals: less loss would buy less protection.
 /// A cell without a rival leads nothing. The second result is the number of comparisons.
-pub(super) fn leaders(run: &ReportRun, points: &[ComparedPoint]) -> (Vec<Leader>, usize) {
-    let found: Vec<(usize, Vec<usize>)> = points.iter().flat_map(|point| rivals(run, point)).collect();
+pub(super) fn leaders(run: &ReportRun) -> (Vec<Leader>, usize) {
+    let found: Vec<(usize, Vec<usize>)> = run.index.points.iter().flat_map(|point| rivals(run, point)).collect();
     let p_values: Vec<f64> = found
         .iter()
         .flat_map(|(best, others)| others.iter().map(|&other| p_value(&run.cells[other], &run.cells[*best], run.words.measure)))
@@ -98,25 +68,18 @@ pub(super) fn leaders(run: &ReportRun, points: &[ComparedPoint]) -> (Vec<Leader>
 }
 
 /// Returns the best cell of each promise made at a sweep point, with its rivals.
-fn rivals(run: &ReportRun, point: &ComparedPoint) -> Vec<(usize, Vec<usize>)> {
-    if run.words.estimates {
+fn rivals(run: &ReportRun, point: &[usize]) -> Vec<(usize, Vec<usize>)> {
+    let cells = candidates(run, point);
+    // A cell alone has no rival, whatever it promises.
+    if run.words.estimates || cells.len() < 2 {
         return Vec::new();
     }
-    let mut by_promise: Vec<(String, Vec<usize>)> = Vec::new();
-    // A cell alone has no rival, whatever it promises.
-    for cell in Some(candidates(run, &point.cells)).filter(|cells| 1 < cells.len()).unwrap_or_default() {
-        let promise = run.cells[cell].promise();
-        match by_promise.iter_mut().find(|(known, _)| *known == promise) {
-            Some((_, cells)) => cells.push(cell),
-            None => by_promise.push((promise, vec![cell])),
-        }
-    }
-    let best = |(_, mut cells): (String, Vec<usize>)| {
+    let best = |mut cells: Vec<usize>| {
         let best = best_of(run, &cells)?;
         cells.retain(|&cell| cell != best);
         (!cells.is_empty()).then_some((best, cells))
     };
-    by_promise.into_iter().filter_map(best).collect()
+    grouped(cells.into_iter().map(|cell| (run.cells[cell].promise(), cell))).into_iter().filter_map(best).collect()
 }
 
 /// Returns the p-value of "both cells are equally good", by the paired t-test.
@@ -133,7 +96,7 @@ pub(super) fn candidates(run: &ReportRun, cells: &[usize]) -> Vec<usize> {
 /// Returns the cell with the best mean.
 pub(super) fn best_of(run: &ReportRun, cells: &[usize]) -> Option<usize> {
     let sign = if run.words.less_is_better() { 1.0 } else { -1.0 };
-    let mean = |&cell: &usize| SampleMoments::of(&run.cells[cell].finals(run.words.measure)).map(|m| (cell, sign * m.mean));
+    let mean = |&cell: &usize| run.cells[cell].moments(run.words.measure).map(|m| (cell, sign * m.mean));
     cells.iter().filter_map(mean).min_by(|left, right| left.1.total_cmp(&right.1)).map(|(cell, _)| cell)
 }
 
@@ -142,8 +105,8 @@ pub(super) fn best_of(run: &ReportRun, cells: &[usize]) -> Option<usize> {
 /// It has the same environment and the same swept keys apart from those of privacy. The first choice is the one that was added
 /// for this policy, then the same policy under its own label, then the same policy and parameters under another label, then the same kind of policy, then the policy with
 /// the best mean. Policies that play at random are excluded.
-pub(super) fn reference(run: &ReportRun, point: &ComparedPoint, cell_idx: usize) -> Option<usize> {
-    let cell = &run.cells[cell_idx];
+pub(super) fn reference(run: &ReportRun, cell_idx: usize) -> Option<usize> {
+    let (cell, point) = (&run.cells[cell_idx], &run.index.points[run.index.point_of[cell_idx]]);
     let parameters = |cell: &CellData| {
         let mut policy = cell.info.resolved["policy"].clone();
         if let Some(keys) = policy.as_object_mut() {
@@ -152,11 +115,11 @@ pub(super) fn reference(run: &ReportRun, point: &ComparedPoint, cell_idx: usize)
         policy
     };
     let candidates = run.index.open.get(&problem_of(cell))?;
-    let here: Vec<usize> = candidates.iter().copied().filter(|other| point.cells.contains(other)).collect();
+    let here: Vec<usize> = candidates.iter().copied().filter(|other| point.contains(other)).collect();
     // Prefers a cell of the same sweep point.
     let here_first = |wanted: &dyn Fn(usize) -> bool| {
         let fitting = || candidates.iter().filter(|&&other| wanted(other));
-        fitting().find(|other| point.cells.contains(other)).or_else(|| fitting().next())
+        fitting().find(|other| point.contains(other)).or_else(|| fitting().next())
     };
     let role = Role::WithoutPrivacy(cell.info.policy.clone());
     candidates
@@ -180,33 +143,28 @@ pub(super) fn kind(cell: &CellData) -> &str {
 #[cfg(test)]
 mod tests {
     use super::super::cell_data::CellIndex;
-    use super::super::collect::tests::{OPEN, PRIVATE, Planted, plant};
+    use super::super::collect::tests::{OPEN, PRIVATE, Planted, planted};
     use super::*;
     use privateer_privacy::{Adversary, Ledger, Unit};
     use std::sync::Arc;
 
     #[test]
     fn shared_luck_cancels() {
-        let folder = tempfile::tempdir().expect("a folder");
-        plant(folder.path(), &[1.0, 2.0], &[PRIVATE, OPEN], 6);
-        let run = ReportRun::read(folder.path(), None).expect("read");
-        let points = sweep_points(&run);
-        assert_eq!(points.iter().map(|p| p.label.as_str()).collect::<Vec<_>>(), ["privacy.epsilon = 1", "privacy.epsilon = 2"]);
+        let run = planted(&[1.0, 2.0], &[PRIVATE, OPEN], 6);
+        assert_eq!(run.index.points, [[0, 1], [2, 3]]);
         let gap = paired(&run.cells[0], &run.cells[1], Quantity::CumulativeRegret).expect("paired");
         assert_eq!((gap.mean, gap.sd), (60.0, Some(0.0)));
         // Only one policy is private: there is nothing to choose from.
-        assert_eq!(leaders(&run, &points), (vec![], 0));
-        let cost = cost(&run, &points, 0, 0.95).expect("a reference");
+        assert_eq!(leaders(&run), (vec![], 0));
+        let cost = cost(&run, 0).expect("a reference");
         assert_eq!((cost.reference, cost.ratio.expect("positive").value), (1, 2.5));
-        assert_eq!(reference(&run, &points[1], 2), Some(3));
+        assert_eq!(reference(&run, 2), Some(3));
     }
 
     /// Uniform play is no baseline; the same policy under another label precedes a better one.
     #[test]
     fn the_price_is_counted_against_the_same_policy() {
-        let folder = tempfile::tempdir().expect("a folder");
-        plant(folder.path(), &[1.0], &[PRIVATE, OPEN, OPEN, OPEN], 6);
-        let mut run = ReportRun::read(folder.path(), None).expect("read");
+        let mut run = planted(&[1.0], &[PRIVATE, OPEN, OPEN, OPEN], 6);
         let policies = [("igp-ucb", 1.0), ("uniform", 1.0), ("gp-ucb", 1.0), ("igp-ucb", 1.0)];
         for (cell, (kind, ridge)) in run.cells.iter_mut().zip(policies) {
             let policy = format!("{kind} {}", cell.info.cell);
@@ -214,22 +172,18 @@ mod tests {
             cell.info.policy = policy;
         }
         run.index = CellIndex::of(&run.cells);
-        let points = sweep_points(&run);
-        assert_eq!(reference(&run, &points[0], 0), Some(3));
+        assert_eq!(reference(&run, 0), Some(3));
         run.cells[3].info.resolved = serde_json::json!({ "policy": { "kind": "igp-ucb", "ridge": 2.0 } }).into();
-        assert_eq!(reference(&run, &points[0], 0), Some(3));
+        assert_eq!(reference(&run, 0), Some(3));
         for kind in ["uniform", "random-arm"] {
             run.cells[3].info.resolved = serde_json::json!({ "policy": { "kind": kind } }).into();
             run.index = CellIndex::of(&run.cells);
-            assert_eq!(reference(&run, &points[0], 0), Some(2));
+            assert_eq!(reference(&run, 0), Some(2));
         }
     }
 
     fn led(epsilons: &[f64], policies: &[Planted], n_trials: u32) -> Vec<Leader> {
-        let folder = tempfile::tempdir().expect("a folder");
-        plant(folder.path(), epsilons, policies, n_trials);
-        let run = ReportRun::read(folder.path(), None).expect("read");
-        leaders(&run, &sweep_points(&run)).0
+        leaders(&planted(epsilons, policies, n_trials)).0
     }
 
     #[test]
@@ -250,17 +204,15 @@ mod tests {
     /// A weaker promise is no rival, and a cell alone with its promise leads nothing.
     #[test]
     fn rivals_make_the_same_promise() {
-        let folder = tempfile::tempdir().expect("a folder");
         let better = Planted { policy: "better", level: |_| 50.0, ..PRIVATE };
         let best = Planted { policy: "best", level: |_| 10.0, ..PRIVATE };
-        plant(folder.path(), &[1.0], &[PRIVATE, better, best, OPEN], 6);
-        let run = ReportRun::read(folder.path(), None).expect("read");
+        let run = planted(&[1.0], &[PRIVATE, better, best, OPEN], 6);
         let leaders_where = |change: fn(&mut Ledger)| {
             let mut run = run.clone();
             change(&mut Arc::make_mut(&mut run.cells[2].info.ledger).reward);
-            leaders(&run, &sweep_points(&run)).0
+            leaders(&run).0
         };
-        assert_eq!(leaders(&run, &sweep_points(&run)).0, [Leader { cell: 2, clear: true }]);
+        assert_eq!(leaders(&run).0, [Leader { cell: 2, clear: true }]);
         let changes: [fn(&mut Ledger); 5] = [
             |ledger| ledger.epsilon = Some(2.0),
             |ledger| ledger.delta = 1e-5,

@@ -26,7 +26,6 @@ pub(super) struct CurveBuilder {
 }
 
 impl CurveBuilder {
-    /// Creates a builder for trials that are recorded at `rounds`.
     pub(super) fn new(rounds: &[u32]) -> Self {
         let kept = kept_rounds(rounds);
         Self { rounds: rounds.to_vec(), sums: vec![0.0; rounds.len()], values: vec![Vec::new(); kept.len()], kept, n_trials: 0 }

@@ -2,7 +2,6 @@
 
 use super::canvas::Chart;
 use super::collect::ReportRun;
-use super::compare::{ComparedPoint, sweep_points};
 use super::figures::{Along, ChartPlan, Height, chart};
 use super::text::short_key;
 use super::{page_tables, summary};
@@ -58,10 +57,8 @@ impl ExportFormat {
 /// Those of [`super::write_report`]; [`Error::Input`] if the run has no such quantity, key or format.
 pub fn export(out: &Path, what: &Export) -> Result<Vec<u8>, Error> {
     let run = ReportRun::read(out, what.measure.as_deref())?;
-    let points = sweep_points(&run);
     if what.is_table {
-        let rows = summary::rows(&run, &points);
-        let grid = page_tables::numbers(&run, &points, &rows, true);
+        let grid = page_tables::numbers(&run, &summary::rows(&run), true);
         return match what.format {
             ExportFormat::Csv => Ok(grid.csv().into_bytes()),
             ExportFormat::Tex => Ok(grid.tex().into_bytes()),
@@ -71,8 +68,7 @@ pub fn export(out: &Path, what: &Export) -> Result<Vec<u8>, Error> {
             }
         };
     }
-    let drawn = run.with_references_everywhere();
-    let chart = planned(&drawn, &sweep_points(&drawn), what)?;
+    let chart = planned(&run.with_references_everywhere(), what)?;
     match what.format {
         ExportFormat::Svg => Ok(chart.svg().into_bytes()),
         ExportFormat::Csv => Ok(chart.csv().into_bytes()),
@@ -100,7 +96,7 @@ pub fn export_to(out: &Path, what: &Export, file: &Path) -> Result<(), Error> {
     write_whole(file, &export(out, what)?, "write the export")
 }
 
-fn planned(run: &ReportRun, points: &[ComparedPoint], what: &Export) -> Result<Chart, Error> {
+fn planned(run: &ReportRun, what: &Export) -> Result<Chart, Error> {
     let height = what.y;
     let along = match what.x.as_deref() {
         Some("round" | "rounds") => Along::Rounds,
@@ -116,7 +112,7 @@ fn planned(run: &ReportRun, points: &[ComparedPoint], what: &Export) -> Result<C
         return Diagnostic::new(format!("`{by}` cannot be both the x axis and the lines")).expected("two keys").refuse();
     }
     let plan = ChartPlan { along, height, by };
-    chart(run, points, &plan).map(|(chart, _)| chart).ok_or_else(|| {
+    chart(run, &plan).map(|(chart, _)| chart).ok_or_else(|| {
         let x = what.x.as_deref().unwrap_or("epsilon");
         let problem = Diagnostic::new(format!("this run has fewer than two values of `{x}` to draw against"));
         let hint = if height == Height::Mean {
@@ -137,10 +133,7 @@ fn whole_key(run: &ReportRun, name: &str, others: &[&str]) -> Result<String, Err
         let words = keys.iter().map(|key| short_key(key, &keys));
         let known: Vec<&str> = words.chain(others.iter().copied()).collect();
         let problem = Diagnostic::new(format!("this run sweeps no `{name}`")).expected(format!("one of {}", known.join(", ")));
-        Error::input(match suggestion(name, known.iter().copied()) {
-            Some(hint) => problem.hint(hint),
-            None => problem,
-        })
+        Diagnostic { hint: suggestion(name, known.iter().copied()), ..problem }.error()
     })
 }
 

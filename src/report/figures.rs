@@ -4,9 +4,9 @@
 
 use super::axis::Axis;
 use super::canvas::{Chart, Panel, Series};
-use super::cell_data::CellData;
+use super::cell_data::{CellData, grouped};
 use super::collect::ReportRun;
-use super::compare::{ComparedPoint, cost};
+use super::compare::cost;
 use super::guide;
 use super::stats::{Ratio, SampleMoments};
 use super::text::{csv_text, safe_name, short_key, swept_text, write_number};
@@ -24,7 +24,6 @@ pub(super) const KEPT: &str = "% of what can be learnt";
 /// Names what a chart shows along its x axis.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Along {
-    /// The rounds.
     Rounds,
     /// The stated budgets.
     Budgets,
@@ -46,6 +45,18 @@ pub enum Height {
     Share,
 }
 
+impl Height {
+    /// Returns the height of the run without privacy; `None` for the quantity itself.
+    fn without_privacy(self) -> Option<f64> {
+        match self {
+            Self::Mean => None,
+            Self::Excess => Some(0.0),
+            Self::Ratio => Some(1.0),
+            Self::Share => Some(100.0),
+        }
+    }
+}
+
 /// Says what a chart shows.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct ChartPlan {
@@ -55,7 +66,6 @@ pub(super) struct ChartPlan {
     pub(super) by: String,
 }
 
-/// Holds a figure of the page.
 #[derive(Clone, Debug)]
 pub(super) struct Figure {
     pub(super) group: Group,
@@ -83,18 +93,21 @@ pub(super) enum Group {
 /// Returns the figures after the first ones, in the order of the page.
 ///
 /// Of many settings, heat maps show what privacy costs (`has_maps`), and a panel for each is left to `privateer report --y ratio`.
-pub(super) fn figures(run: &ReportRun, points: &[ComparedPoint], has_maps: bool) -> Vec<Figure> {
+pub(super) fn figures(run: &ReportRun, has_maps: bool) -> Vec<Figure> {
     let (trials, words) = (run.manifest.trials, &run.words);
     let over = if trials == 1 { "One trial".to_owned() } else { format!("Mean over {trials} trials") };
     let bars = if trials < 2 { "no interval" } else { "bars are 95 % intervals" };
     let mut figures = Vec::new();
-    let mut add = |group, stem: &str, along: &Along, height, caption: String| {
-        let plan = ChartPlan { along: along.clone(), height, by: "policy".to_owned() };
+    let mut add = |group, stem: &str, along: Along, height, mut caption: String| {
+        let x = match (group, &along) {
+            (Group::Swept, Along::Key(key)) => key.clone(),
+            _ => String::new(),
+        };
+        let plan = ChartPlan { along, height, by: "policy".to_owned() };
         if has_maps && group == Group::Cost {
             return;
         }
-        if let Some((chart, n_left_out)) = chart(run, points, &plan) {
-            let mut caption = caption;
+        if let Some((chart, n_left_out)) = chart(run, &plan) {
             if 0 < n_left_out {
                 caption +=
                     &format!(" {n_left_out} more panels or lines are in the files; `privateer report --format svg` draws them.");
@@ -102,10 +115,6 @@ pub(super) fn figures(run: &ReportRun, points: &[ComparedPoint], has_maps: bool)
             if chart.panels.iter().flat_map(|panel| &panel.series).any(|series| series.guide && series.name.contains("slope")) {
                 caption += guide::CAPTION;
             }
-            let x = match (group, along) {
-                (Group::Swept, Along::Key(key)) => key.clone(),
-                _ => String::new(),
-            };
             figures.push(Figure { group, stem: stem.to_owned(), x, chart, caption });
         }
     };
@@ -116,81 +125,67 @@ pub(super) fn figures(run: &ReportRun, points: &[ComparedPoint], has_maps: bool)
     let with = if with.is_empty() { with } else { format!(" against epsilon{with}") };
     let caption =
         format!("Cost of privacy{with}: {} over that without privacy. Pairs of trials; {paired}{bounded}.{dagger}", words.long);
-    add(Group::Cost, "cost-ratio", &Along::Budgets, Height::Ratio, caption);
+    add(Group::Cost, "cost-ratio", Along::Budgets, Height::Ratio, caption);
     let caption = format!("Cost of privacy{with}: {} minus that without privacy. Pairs of trials; {paired}.{dagger}", words.long);
-    add(Group::Cost, "cost-excess", &Along::Budgets, Height::Excess, caption);
+    add(Group::Cost, "cost-excess", Along::Budgets, Height::Excess, caption);
     for (i, key) in run.swept_keys().into_iter().enumerate() {
         let along = Along::Key(key.to_owned());
         let with = named_companions(run, &along);
         let caption = format!("{} against {key}{with}. {over}; {bars}.", words.title());
         let stem = format!("final-{i}-{}", safe_name(key));
-        add(Group::Swept, &stem, &along, Height::Mean, caption);
+        add(Group::Swept, &stem, along, Height::Mean, caption);
     }
     let band = if trials < 2 { "no band" } else { "bands are 95 % intervals of the mean" };
     let late = if run.words.who == "learner" { " A curve begins with the learner's first answer." } else { "" };
     let caption = format!("{} against the round. {over}; {band}.{late}", capital(words.curve));
-    add(Group::Curves, "curves", &Along::Rounds, Height::Mean, caption);
+    add(Group::Curves, "curves", Along::Rounds, Height::Mean, caption);
     figures
 }
 
 /// Returns a chart with the number of panels and lines that were omitted; `None` if its x axis has fewer than two values.
-pub(super) fn chart(run: &ReportRun, points: &[ComparedPoint], plan: &ChartPlan) -> Option<(Chart, usize)> {
+pub(super) fn chart(run: &ReportRun, plan: &ChartPlan) -> Option<(Chart, usize)> {
     let keys = run.swept_keys();
-    if (0..run.cells.len()).all(|cell| line(run, points, plan, cell).is_none()) {
-        return None;
-    }
-    // The same policy has the same colour in every chart of a page.
     let companions = companions(run, &plan.along);
     let places: Vec<Place> = run.cells.iter().map(|cell| place(run, plan, &companions, cell)).collect();
-    let mut styles: BTreeMap<&str, usize> = BTreeMap::new();
-    if plan.by == "policy" {
-        for (name, _) in &places {
-            let next = styles.len();
-            styles.entry(name).or_insert(next);
-        }
-    }
-    // The first panels, each with the coordinates that distinguish it, and a line for each name.
-    let mut panels: Vec<PanelLines> = Vec::new();
-    let mut panel_of: BTreeMap<&[(String, String)], usize> = BTreeMap::new();
-    let mut line_of: BTreeMap<(usize, &str), usize> = BTreeMap::new();
-    let mut xs: Vec<f64> = Vec::new();
-    for (cell_idx, (name, rest)) in places.iter().enumerate() {
-        let Some(line) = line(run, points, plan, cell_idx) else { continue };
-        xs.extend(line.iter().map(|(point, _)| point.0));
-        let next = styles.len();
-        let style = *styles.entry(name).or_insert(next);
-        let next = panel_of.len();
-        let panel = *panel_of.entry(rest).or_insert(next);
-        if N_PANELS <= panel {
-            continue;
-        }
-        if panel == panels.len() {
-            panels.push((rest.clone(), Vec::new()));
-        }
-        let series = &mut panels[panel].1;
-        let at = *line_of.entry((panel, name)).or_insert_with(|| {
-            series.push(Series { name: name.clone(), style, bars: plan.along != Along::Rounds, ..Series::default() });
-            series.len() - 1
-        });
-        for (point, interval) in line {
-            // Policies without privacy repeat their result at every budget that shares a panel.
-            if !series[at].points.contains(&point) {
-                series[at].points.push(point);
-                series[at].intervals.push(interval);
-            }
-        }
-    }
+    let lines = places.iter().enumerate();
+    let lines: Vec<(&Place, Vec<PointInterval>)> = lines.filter_map(|(cell, at)| Some((at, line(run, plan, cell)?))).collect();
+    let mut xs: Vec<f64> = lines.iter().flat_map(|(_, line)| line.iter().map(|(point, _)| point.0)).collect();
     xs.sort_by(f64::total_cmp);
     xs.dedup();
     if xs.len() < 2 {
         return None;
     }
-    let mut n_left_out = panel_of.len() - panels.len();
-    for (_, lines) in &mut panels {
-        n_left_out += lines.len().saturating_sub(N_LINES);
-        lines.truncate(N_LINES);
-        lines.iter_mut().for_each(sort_by_x);
+    // The same policy has the same colour in every chart of a page.
+    let styled = places.iter().filter(|_| plan.by == "policy").chain(lines.iter().map(|(at, _)| *at));
+    let mut styles: BTreeMap<&str, usize> = BTreeMap::new();
+    for (name, _) in styled {
+        let next = styles.len();
+        styles.entry(name).or_insert(next);
     }
+    let series = |same: Vec<(&Place, Vec<PointInterval>)>| {
+        let name = &same[0].0.0;
+        let bars = plan.along != Along::Rounds;
+        let mut series = Series { name: name.clone(), style: styles[name.as_str()], bars, ..Series::default() };
+        for (point, interval) in same.into_iter().flat_map(|(_, line)| line) {
+            // Policies without privacy repeat their result at every budget that shares a panel.
+            if !series.points.contains(&point) {
+                series.points.push(point);
+                series.intervals.push(interval);
+            }
+        }
+        sort_by_x(&mut series);
+        series
+    };
+    // The first panels, each with the coordinates that distinguish it, and a line for each name.
+    let panels = grouped(lines.into_iter().map(|(at, line)| (&at.1, (at, line))));
+    let mut n_left_out = panels.len().saturating_sub(N_PANELS);
+    let mut panel = |lines: Vec<(&Place, Vec<PointInterval>)>| {
+        let rest = lines[0].0.1.clone();
+        let lines = grouped(lines.into_iter().map(|(at, line)| (&at.0, (at, line))));
+        n_left_out += lines.len().saturating_sub(N_LINES);
+        (rest, lines.into_iter().take(N_LINES).map(series).collect())
+    };
+    let panels: Vec<PanelLines> = panels.into_iter().take(N_PANELS).map(&mut panel).collect();
     let varying = |coordinate: &(String, String)| panels.iter().any(|(rest, _)| !rest.contains(coordinate));
     let titles: Vec<String> = panels
         .iter()
@@ -226,7 +221,7 @@ type Place = (String, Vec<(String, String)>);
 type PointInterval = ((f64, f64), Option<(f64, f64)>);
 
 /// Returns the points that a cell adds to a chart; `None` if it has none.
-fn line(run: &ReportRun, points: &[ComparedPoint], plan: &ChartPlan, cell_idx: usize) -> Option<Vec<PointInterval>> {
+fn line(run: &ReportRun, plan: &ChartPlan, cell_idx: usize) -> Option<Vec<PointInterval>> {
     let cell = &run.cells[cell_idx];
     let moments = |m: &SampleMoments| (m.mean, m.low().zip(m.high()));
     let at = |x: f64, (y, interval)| Some(vec![((x, y), interval)]);
@@ -241,16 +236,13 @@ fn line(run: &ReportRun, points: &[ComparedPoint], plan: &ChartPlan, cell_idx: u
     };
     let x = Some(x).filter(|x| x.is_finite())?;
     match plan.height {
-        Height::Mean => at(x, moments(&SampleMoments::of(&cell.finals(run.words.measure))?)),
-        Height::Excess => at(x, moments(&cost(run, points, cell_idx, 0.95)?.excess?)),
+        Height::Mean => at(x, moments(&cell.moments(run.words.measure)?)),
+        Height::Excess => at(x, moments(&cost(run, cell_idx)?.excess?)),
         Height::Ratio => {
-            let Ratio { value, interval } = cost(run, points, cell_idx, 0.95)?.ratio?;
+            let Ratio { value, interval } = cost(run, cell_idx)?.ratio?;
             at(x, (value, interval))
         }
-        Height::Share => {
-            let left = cost(run, points, cell_idx, 0.95)?.share?.left?;
-            at(x, (100.0 * left.value, left.interval.map(|(low, high)| (100.0 * low, 100.0 * high))))
-        }
+        Height::Share => at(x, cost(run, cell_idx)?.share?.left?.percent()),
     }
 }
 
@@ -311,7 +303,6 @@ fn place(run: &ReportRun, plan: &ChartPlan, companions: &[&str], cell: &CellData
     (if key == "policy" { value } else { format!("{} = {value}", short_key(&key, &run.swept_keys())) }, coordinates)
 }
 
-/// Returns the axes that all panels share.
 fn axes(run: &ReportRun, plan: &ChartPlan, xs: &[f64], panels: &[PanelLines]) -> (Axis, Axis) {
     let lines = || panels.iter().flat_map(|(_, lines)| lines);
     let means = || lines().flat_map(|line| line.points.iter().map(|point| point.1));
@@ -325,12 +316,7 @@ fn axes(run: &ReportRun, plan: &ChartPlan, xs: &[f64], panels: &[PanelLines]) ->
         Height::Share => (KEPT.to_owned(), false),
     };
     // On a logarithmic axis the means alone set the floor, because a band that reaches zero would stretch it without end.
-    let line_at = match plan.height {
-        Height::Mean => None,
-        Height::Excess => Some(0.0),
-        Height::Ratio => Some(1.0),
-        Height::Share => Some(100.0),
-    };
+    let line_at = plan.height.without_privacy();
     let (low, high) = (ends().map(|end| if logarithmic { end.1 } else { end.0 }), ends().map(|end| end.1));
     // An interval that is many times wider than all means would press the curves together.
     let most = 3.0 * greatest.max(1e-300);
@@ -353,19 +339,12 @@ fn guides(
     xs: &[f64],
     y: &Axis,
 ) -> Vec<Series> {
-    let flat = |height: f64| {
-        let points = vec![(xs[0], height), (xs[xs.len() - 1], height)];
-        Series { name: "without privacy".to_owned(), style: 6, points, guide: true, ..Series::default() }
-    };
     let cells = || run.cells.iter().zip(places).filter(|(_, place)| place.1 == rest).map(|(cell, _)| cell);
     let least = |points: &mut dyn Iterator<Item = (f64, f64)>| {
         points.filter(|(_, y)| 0.0 < *y).min_by(|left, right| left.1.total_cmp(&right.1))
     };
     let adds_up = run.words.measure == crate::record::Quantity::CumulativeRegret;
     match (plan.height, &plan.along) {
-        (Height::Excess, _) => vec![flat(0.0)],
-        (Height::Ratio, _) => vec![flat(1.0)],
-        (Height::Share, _) => vec![flat(100.0)],
         (Height::Mean, Along::Rounds) if adds_up => {
             let lowest = least(&mut series.iter().filter_map(|line| line.points.last().copied()));
             guide::shared(cells()).zip(lowest).map(|(guide, lowest)| guide.over_rounds(xs, lowest, y.low)).into_iter().collect()
@@ -375,7 +354,7 @@ fn guides(
                 least(&mut series.iter().filter_map(|line| line.points.first().copied()).filter(|point| point.0 == xs[0]));
             guide::shared(cells()).zip(lowest).map(|(guide, lowest)| guide.over_budgets(xs, lowest)).into_iter().collect()
         }
-        _ => Vec::new(),
+        _ => plan.height.without_privacy().map(|height| Series::flat(height, xs)).into_iter().collect(),
     }
 }
 
@@ -407,16 +386,12 @@ pub(super) fn curves_csv(run: &ReportRun) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::collect::tests::{OPEN, PRIVATE, plant};
-    use super::super::compare::sweep_points;
+    use super::super::collect::tests::{OPEN, PRIVATE, planted};
     use super::*;
 
     fn drawn(epsilons: &[f64], along: Along, height: Height) -> Option<Chart> {
-        let folder = tempfile::tempdir().expect("a folder");
-        plant(folder.path(), epsilons, &[PRIVATE, OPEN], 6);
-        let run = ReportRun::read(folder.path(), None).expect("read");
         let plan = ChartPlan { along, height, by: "policy".to_owned() };
-        chart(&run, &sweep_points(&run), &plan).map(|(chart, _)| chart)
+        chart(&planted(epsilons, &[PRIVATE, OPEN], 6), &plan).map(|(chart, _)| chart)
     }
 
     #[test]

@@ -5,7 +5,7 @@ use super::collect::ReportRun;
 use super::compare::{p_value, paired};
 use super::grid::Grid;
 use super::page_tables::{moments, shown};
-use super::stats::{SampleMoments, holm};
+use super::stats::holm;
 use super::text::{short_key, swept_text};
 use privateer_config::error::{Diagnostic, Error};
 use serde_json::Value;
@@ -68,8 +68,8 @@ pub fn compare_folders(first: &Path, second: &Path, measure: Option<&str>) -> Re
     for ((here, there), differs) in pairs.iter().zip(holm(&p_values, 0.05)) {
         let mut row: Vec<String> = here.info.swept.iter().map(|(_, value)| swept_text(value)).collect();
         row.push(here.info.policy.clone());
-        row.extend([here, there].map(|cell| moments(SampleMoments::of(&cell.finals(words.measure)))));
-        row.push(if here.same_results(there, words.measure) {
+        row.extend([here, there].map(|cell| moments(cell.moments(words.measure))));
+        row.push(if here.result_bits(words.measure) == there.result_bits(words.measure) {
             "same in every trial".to_owned()
         } else {
             format!("{}{}", moments(paired(there, here, words.measure)), if differs { " *" } else { "" })
@@ -92,13 +92,11 @@ pub fn compare_folders(first: &Path, second: &Path, measure: Option<&str>) -> Re
         Value::Object(cell.info.resolved.0.iter().map(|(name, section)| (name.clone(), (**section).clone())).collect())
     };
     differing("", &sections(here), &sections(there), &mut settings);
-    for (key, a, b) in [("trials", left.manifest.trials, right.manifest.trials)] {
+    let (a, b) = (&left.manifest, &right.manifest);
+    for (key, a, b) in [("trials", a.trials.to_string(), b.trials.to_string()), ("seed", a.seed.clone(), b.seed.clone())] {
         if a != b {
             settings.push(format!("{key}: {a} and {b}"));
         }
-    }
-    if left.manifest.seed != right.manifest.seed {
-        settings.push(format!("seed: {} and {}", left.manifest.seed, right.manifest.seed));
     }
     if !settings.is_empty() {
         let more = settings.len().saturating_sub(N_SETTINGS);

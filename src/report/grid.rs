@@ -3,9 +3,8 @@
 use super::text::csv_text;
 use maud::{Markup, html};
 
-/// A column's title.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Heading {
+pub(crate) struct Heading {
     pub(super) text: String,
     /// The whole key of a shortened title, shown on hovering.
     pub(super) full: String,
@@ -13,11 +12,10 @@ pub(super) struct Heading {
     pub(super) is_number: bool,
 }
 
-/// Holds texts in rows and columns.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(super) struct Grid {
+pub(crate) struct Grid {
     pub(super) headings: Vec<Heading>,
-    pub(super) rows: Vec<Vec<String>>,
+    pub(crate) rows: Vec<Vec<String>>,
     /// Sentences below the table.
     pub(super) notes: Vec<String>,
 }
@@ -39,6 +37,13 @@ const SYMBOLS: [(char, &str); 12] = [
 ];
 
 impl Grid {
+    /// Returns a table with these titles, each with whether the column has numbers, and no notes.
+    pub(crate) fn of<'t>(titles: impl IntoIterator<Item = (&'t str, bool)>, rows: Vec<Vec<String>>) -> Self {
+        let mut grid = Self { rows, ..Self::default() };
+        titles.into_iter().for_each(|(title, is_number)| grid.column(title, title, is_number));
+        grid
+    }
+
     /// Adds a column; `key` is the whole name if `text` is a short one.
     pub(super) fn column(&mut self, text: &str, key: &str, is_number: bool) {
         self.headings.push(Heading { text: text.to_owned(), full: key.to_owned(), is_number });
@@ -67,7 +72,6 @@ impl Grid {
         }
     }
 
-    /// Returns the table as CSV.
     pub(super) fn csv(&self) -> String {
         let quoted = |text: &str| {
             let text = csv_text(text);
@@ -137,12 +141,11 @@ impl Grid {
     }
 
     /// Returns the table in plain text with aligned columns, and its notes.
-    pub(super) fn plain(&self) -> String {
+    pub(crate) fn plain(&self) -> String {
         let headings: Vec<String> = self.headings.iter().map(|heading| heading.text.clone()).collect();
-        let lines = || std::iter::once(&headings).chain(&self.rows);
         let widths = self.widths();
         let mut text = String::new();
-        for line in lines() {
+        for line in std::iter::once(&headings).chain(&self.rows) {
             let padded: Vec<String> = line
                 .iter()
                 .zip(&self.headings)

@@ -43,19 +43,19 @@ impl Guide {
     pub(super) fn over_rounds(self, rounds: &[f64], (last, mean): (f64, f64), floor: f64) -> Series {
         let at = |&round: &f64| (round, mean * (round / last).powf(self.rounds));
         let points = rounds.iter().map(at).filter(|(_, y)| floor <= *y).collect();
-        Self::line(format!("slope of a lower bound: T^{:.2}", self.rounds), points)
+        line(format!("slope of a lower bound: T^{:.2}", self.rounds), points)
     }
 
     /// Returns the line over budgets, through the first of them, `(epsilon, mean)`.
     pub(super) fn over_budgets(self, budgets: &[f64], (epsilon, mean): (f64, f64)) -> Series {
         let at = |&budget: &f64| (budget, mean * (budget.exp_m1() / epsilon.exp_m1()).powf(self.zeta));
         let points = budgets.iter().map(at).filter(|(_, y)| y.is_finite()).collect();
-        Self::line(format!("slope of a lower bound: (e^ε − 1)^−{:.2}", -self.zeta), points)
+        line(format!("slope of a lower bound: (e^ε − 1)^−{:.2}", -self.zeta), points)
     }
+}
 
-    fn line(name: String, points: Vec<(f64, f64)>) -> Series {
-        Series { name, intervals: vec![None; points.len()], points, guide: true, ..Series::default() }
-    }
+fn line(name: String, points: Vec<(f64, f64)>) -> Series {
+    Series { name, points, guide: true, ..Series::default() }
 }
 
 /// Returns the guide that all of these cells share.
@@ -71,8 +71,7 @@ pub(super) const CAPTION: &str = " The thin grey line has the slope of the lower
 #[cfg(test)]
 mod tests {
     use super::super::collect::ReportRun;
-    use super::super::collect::tests::{OPEN, PRIVATE, plant};
-    use super::super::compare::sweep_points;
+    use super::super::collect::tests::{OPEN, PRIVATE, planted};
     use super::super::figures::{Along, ChartPlan, Height, chart, figures};
     use super::*;
     use crate::record::test_ledger;
@@ -80,9 +79,7 @@ mod tests {
 
     /// Returns two planted private policies at three budgets, on functions of this kernel's space.
     fn run(kernel: Value, adversary: Adversary) -> ReportRun {
-        let folder = tempfile::tempdir().expect("a folder");
-        plant(folder.path(), &[0.5, 1.0, 2.0], &[PRIVATE, OPEN], 6);
-        let mut run = ReportRun::read(folder.path(), None).expect("read");
+        let mut run = planted(&[0.5, 1.0, 2.0], &[PRIVATE, OPEN], 6);
         for (i, cell) in run.cells.iter_mut().enumerate() {
             cell.info.resolved = json!({"environment": {"kind": "rkhs", "kernel": kernel}}).into();
             cell.info.facts = json!({"dimension": 2}).into();
@@ -108,10 +105,9 @@ mod tests {
     #[test]
     fn lines_pass_through_the_least_regret_and_stay_on_the_paper() {
         let run = run(json!({"kind": "squared-exponential"}), LOCAL);
-        let points = sweep_points(&run);
         let drawn = |along| {
             let plan = ChartPlan { along, height: Height::Mean, by: "policy".to_owned() };
-            chart(&run, &points, &plan).expect("a chart").0
+            chart(&run, &plan).expect("a chart").0
         };
         for panel in drawn(Along::Rounds).panels {
             let [.., least, line] = &panel.series[..] else { panic!("a line") };
@@ -125,7 +121,7 @@ mod tests {
         assert!(line.guide);
         assert_eq!(line.points[0], (0.5, 40.0));
         assert!((line.points[2].1 - 40.0 * 0.5_f64.exp_m1() / 2.0_f64.exp_m1()).abs() < 1e-12);
-        let explained = |run: &ReportRun| figures(run, &points, false).iter().any(|figure| figure.caption.contains("Theorem 1"));
+        let explained = |run: &ReportRun| figures(run, false).iter().any(|figure| figure.caption.contains("Theorem 1"));
         assert!(explained(&run));
         let mut open = run.clone();
         open.cells.iter_mut().for_each(|cell| cell.info.ledger = test_ledger(1.0, None).into());

@@ -4,6 +4,7 @@
 
 use super::axis::Axis;
 use super::canvas::{Chart, Panel, Series, Tile};
+use super::cell_data::once_each;
 use super::collect::ReportRun;
 use super::compare::best_of;
 use super::figures::{Figure, Group, KEPT, sort_by_x};
@@ -35,8 +36,8 @@ pub(super) fn lead_figures(run: &ReportRun, settings: &Settings) -> Vec<Figure> 
     }
 }
 
-fn figure(stem: String, x: &str, chart: Chart, caption: String) -> Figure {
-    Figure { group: Group::Lead, stem, x: x.to_owned(), chart, caption }
+fn figure(stem: String, x: &str, title: String, panel: Panel, caption: String) -> Figure {
+    Figure { group: Group::Lead, stem, x: x.to_owned(), chart: Chart { title, panels: vec![panel] }, caption }
 }
 
 /// Returns the shares against epsilon: a line for each setting, or for each guaranteed policy of the only setting.
@@ -49,8 +50,9 @@ fn lines(run: &ReportRun, settings: &Settings) -> Figure {
             series.push(Series { name, style, bars: true, ..Series::default() });
             style
         });
-        series[at].points.push((epsilon, 100.0 * share.value));
-        series[at].intervals.push(share.interval.map(|(low, high)| (100.0 * low, 100.0 * high)));
+        let (height, interval) = share.percent();
+        series[at].points.push((epsilon, height));
+        series[at].intervals.push(interval);
     };
     for group in &settings.groups {
         let best: Vec<usize> = group.best.into_iter().collect();
@@ -68,9 +70,7 @@ fn lines(run: &ReportRun, settings: &Settings) -> Figure {
     let held = means.chain(ends.filter(|end| (-50.0..=150.0).contains(end))).chain([0.0, 100.0]);
     let y = Axis::holding(KEPT, false, held).with_air(0.03);
     let x = Axis::marking("ε", Axis::suits_logarithm(&settings.epsilons), &settings.epsilons).with_air(0.03);
-    let across = [settings.epsilons[0], settings.epsilons[settings.epsilons.len() - 1]];
-    let points = across.map(|epsilon| (epsilon, 100.0)).to_vec();
-    series.push(Series { name: "without privacy".to_owned(), style: N_LINES, points, guide: true, ..Series::default() });
+    series.push(Series::flat(100.0, &settings.epsilons));
     let whose = if is_one { "each private policy with a guarantee" } else { "the best private policy of each setting" };
     let mut caption =
         format!("What {whose} keeps: 0 is guessing, 100 its reference without privacy. Bars are 95 % intervals, one by one.");
@@ -78,8 +78,7 @@ fn lines(run: &ReportRun, settings: &Settings) -> Figure {
         caption += &format!(" {n_more} more are in the table.");
     }
     let panel = Panel { title: String::new(), x, y, series, tiles: Vec::new() };
-    let title = "Share of what can be learnt against ε".to_owned();
-    figure("share".to_owned(), "", Chart { title, panels: vec![panel] }, caption)
+    figure("share".to_owned(), "", "Share of what can be learnt against ε".to_owned(), panel, caption)
 }
 
 /// Returns a heat map of the share by epsilon for each swept key, the environments and the policies, with at least two values.
@@ -97,17 +96,13 @@ fn heat_maps(run: &ReportRun, settings: &Settings) -> Vec<Figure> {
                 key => run.cells[cell].swept(key).cloned(),
             }
         };
-        let mut values: Vec<Scalar> = Vec::new();
-        for value in settings.groups.iter().flat_map(|group| &group.candidates).filter_map(|&cell| value_of(cell)) {
-            if !values.contains(&value) {
-                values.push(value);
-            }
-        }
+        let candidates = settings.groups.iter().flat_map(|group| &group.candidates);
+        let values: Vec<Scalar> = once_each(candidates.filter_map(|&cell| value_of(cell)));
         if values.len() < 2 {
             return None;
         }
         let key_text = short_key(key, &keys);
-        let texts: Vec<String> = values.iter()  .map(|value| cut(&swept_text(value), 16)).collect();
+        let texts: Vec<String> = values.iter().map(|value| cut(&swept_text(value), 16)).collect();
         let epsilons: Vec<String> = settings.epsilons.iter().map(|epsilon| short(*epsilon)).collect();
         let mut tiles = Vec::new();
         for (row, value) in values.iter().enumerate() {
@@ -148,7 +143,7 @@ fn heat_maps(run: &ReportRun, settings: &Settings) -> Vec<Figure> {
             "What the best private policy with a guarantee keeps, by {key} and epsilon: the median over the other settings; 0 is \
              guessing, 100 no privacy."
         );
-        Some(figure(format!("share-{number}-{}", safe_name(key)), key, Chart { title, panels: vec![panel] }, caption))
+        Some(figure(format!("share-{number}-{}", safe_name(key)), key, title, panel, caption))
     })
     .collect()
 }
@@ -183,24 +178,21 @@ fn distribution(run: &ReportRun, settings: &Settings) -> Option<Figure> {
          drawn at the ends, and settings with an unknown share are left out.",
         run.words.who
     );
-    Some(figure("share-distribution".to_owned(), "", Chart { title, panels: vec![panel] }, caption))
+    Some(figure("share-distribution".to_owned(), "", title, panel, caption))
 }
 
 #[cfg(test)]
 mod tests {
     use super::super::answer::Answer;
     use super::super::cell_data::CellIndex;
-    use super::super::collect::tests::{OPEN, PRIVATE, Planted, plant};
-    use super::super::compare::sweep_points;
+    use super::super::collect::tests::{OPEN, PRIVATE, Planted, planted};
     use super::super::summary;
     use super::*;
 
     /// Returns a run over these epsilons in which the private policy keeps `shares` of 200, a setting each.
-    fn planted(epsilons: &[f64], shares: &[fn(f64) -> f64]) -> (ReportRun, Settings) {
-        let folder = tempfile::tempdir().expect("a folder");
+    fn keeping(epsilons: &[f64], shares: &[fn(f64) -> f64]) -> (ReportRun, Settings) {
         let guess = Planted { policy: "uniform", level: |_| 240.0, ..OPEN };
-        plant(folder.path(), epsilons, &[PRIVATE, OPEN, guess], 6);
-        let mut run = ReportRun::read(folder.path(), None).expect("read");
+        let mut run = planted(epsilons, &[PRIVATE, OPEN, guess], 6);
         let played = std::mem::take(&mut run.cells);
         for (setting, share) in shares.iter().enumerate() {
             for mut cell in played.clone() {
@@ -215,17 +207,17 @@ mod tests {
             }
         }
         run.index = CellIndex::of(&run.cells);
-        let settings = Settings::of(&run, &summary::rows(&run, &sweep_points(&run)));
+        let settings = Settings::of(&run, &summary::rows(&run));
         (run, settings)
     }
 
     fn lead(run: &ReportRun, settings: &Settings) -> String {
-        Answer::of(run, &sweep_points(run), settings).lead.join(" ")
+        Answer::of(run, settings).lead.join(" ")
     }
 
     #[test]
     fn three_settings_are_lines_and_a_median() {
-        let (run, settings) = planted(&[1.0, 4.0], &[|_| 0.9, |epsilon| 0.25 * epsilon, |epsilon| 0.1 + 0.1 * epsilon]);
+        let (run, settings) = keeping(&[1.0, 4.0], &[|_| 0.9, |epsilon| 0.25 * epsilon, |epsilon| 0.1 + 0.1 * epsilon]);
         let expected = "At ε = 1 the best private policy keeps 25 % of what can be learnt (median of 3 settings; range 20 to 90 %). \
                         80 % or more is kept from ε = 3.3 on in the median of 3 settings.";
         assert_eq!(lead(&run, &settings), expected);
@@ -241,7 +233,7 @@ mod tests {
     #[test]
     fn keys_alike_have_files_of_their_own_and_unlike_policies_no_threshold() {
         let shares: [fn(f64) -> f64; 7] = [|_| 0.1, |_| 0.2, |_| 0.3, |_| 0.4, |_| 0.5, |_| 0.6, |epsilon| 0.2 * epsilon];
-        let (mut run, settings) = planted(&[1.0, 4.0], &shares);
+        let (mut run, settings) = keeping(&[1.0, 4.0], &shares);
         assert!(settings.are_alike && settings.enough_text().is_some());
         for cell in &mut run.cells {
             let value = cell.info.swept.last().expect("a key").1.clone();
@@ -249,7 +241,7 @@ mod tests {
             cell.info.swept.push(("policy.a-b.ridge".to_owned(), value));
         }
         run.index = CellIndex::of(&run.cells);
-        let rows = summary::rows(&run, &sweep_points(&run));
+        let rows = summary::rows(&run);
         let mut stems: Vec<String> =
             lead_figures(&run, &Settings::of(&run, &rows)).into_iter().map(|figure| figure.stem).collect();
         let n_figures = stems.len();
@@ -268,7 +260,7 @@ mod tests {
     #[test]
     fn many_settings_are_a_heat_map_and_a_distribution() {
         let shares: [fn(f64) -> f64; 7] = [|_| 0.1, |_| 0.2, |_| 0.3, |_| 0.4, |_| 0.5, |_| 0.6, |epsilon| 0.2 * epsilon];
-        let (run, settings) = planted(&[1.0, 4.0], &shares);
+        let (run, settings) = keeping(&[1.0, 4.0], &shares);
         let figures = lead_figures(&run, &settings);
         let [map, distribution] = &figures[..] else { panic!("two figures") };
         assert_eq!((map.stem.as_str(), map.x.as_str()), ("share-0-environment-dimension", "environment.dimension"));

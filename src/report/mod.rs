@@ -33,10 +33,12 @@ mod tikz;
 mod words;
 mod write;
 
-pub use compare::{ComparedPoint, Paired, PrivacyCost};
+pub use compare::{Paired, PrivacyCost};
 pub use export::{Export, ExportFormat, export, export_to};
 pub use figures::Height;
 pub use folders::{ComparedFolders, compare_folders};
+#[cfg(feature = "cli")]
+pub(crate) use grid::Grid;
 pub use page_tables::TerminalTable;
 pub use share::Share;
 pub use stats::{Quantiles, Ratio, SampleMoments, widened};

@@ -2,27 +2,18 @@
 
 use super::answer::Answer;
 use super::canvas::parts;
+use super::cell_data::once_each;
 use super::collect::ReportRun;
-use super::compare::ComparedPoint;
 use super::figures::{Figure, Group, N_PANELS};
 use super::page_ledger::{ledger, provenance};
-use super::page_tables::{FALSE, distinct, facts, legend, misleading, numbers, results, shown};
+use super::page_tables::{FALSE, facts, legend, misleading, numbers, results, shown};
 use super::summary::SummaryRow;
 use super::words::capital;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
-/// Returns the page's text.
-pub(super) fn page(
-    run: &ReportRun,
-    points: &[ComparedPoint],
-    rows: &[SummaryRow],
-    answer: &Answer,
-    figures: &[Figure],
-    audit: Option<Markup>,
-) -> String {
-    let sections = sections(run, points, rows, figures, audit);
-    let lead = figures.iter().enumerate().filter(|(i, figure)| is_lead(figures, *i, figure));
-    let lead: Vec<(usize, &Figure)> = lead.collect();
+pub(super) fn page(run: &ReportRun, rows: &[SummaryRow], answer: &Answer, figures: &[Figure], audit: Option<Markup>) -> String {
+    let sections = sections(run, rows, figures, audit);
+    let lead: Vec<(usize, &Figure)> = of_group(figures, None);
     let title = &run.manifest.spec_name;
     let misleading = misleading(run);
     let page = html! {
@@ -45,7 +36,7 @@ pub(super) fn page(
                 }
                 p.answer { (with_code(&answer.lead.join(" ").replace("ε = ", "ε\u{a0}=\u{a0}"))) }
                 @if !lead.is_empty() { (drawn(&lead)) }
-                p.meta { (overview(run, points)) }
+                p.meta { (overview(run)) }
                 ul.details { @for line in &answer.details { li { (with_code(line)) } } }
                 @if !misleading.lines.is_empty() {
                     div.notice { b { "Settings that mislead." } ul { @for line in &misleading.lines { li { (with_code(line)) } } } }
@@ -56,7 +47,7 @@ pub(super) fn page(
                         ul { @for line in &misleading.accepted { li { (with_code(line)) } } }
                     }
                 }
-                @for card in distinct(run, |cell| &cell.info.facts["table"]).iter().filter_map(|(card, _)| card.info.facts["table"].as_str()) {
+                @for card in once_each(run.cells.iter().filter_map(|cell| cell.info.facts["table"].as_str())) {
                     p.note { "The table " (card) "." }
                 }
                 nav aria-label="Contents" {
@@ -86,61 +77,45 @@ struct Section {
     body: Markup,
 }
 
-fn sections(
-    run: &ReportRun,
-    points: &[ComparedPoint],
-    rows: &[SummaryRow],
-    figures: &[Figure],
-    audit: Option<Markup>,
-) -> Vec<Section> {
-    let words = &run.words;
-    let of = |group: Group| {
-        figures.iter().enumerate().filter(move |(i, figure)| figure.group == group && !is_lead(figures, *i, figure))
-    };
-    let draw = |group: Group| drawn(&of(group).collect::<Vec<_>>());
-    let mut sections = Vec::new();
-    if 0 < of(Group::Cost).count() {
-        sections.push(Section { id: "cost", title: "The cost of privacy".to_owned(), body: draw(Group::Cost) });
-    }
-    sections.push(Section { id: "results", title: "Results".to_owned(), body: results_text(run, points, rows) });
-    if 0 < of(Group::Swept).count() {
-        let title = format!("{} against what was swept", capital(words.short));
-        sections.push(Section { id: "swept", title, body: draw(Group::Swept) });
-    }
-    let has_curves = 0 < of(Group::Curves).count();
-    let curves = html! {
-        (draw(Group::Curves))
-        @if N_PANELS < points.len() {
-            p { "The first " (N_PANELS) " of " (points.len()) " sweep points are drawn; " code { "plots/curves.csv" } " has all." }
+/// Returns the sections of the page; those without figures of their own are left out.
+fn sections(run: &ReportRun, rows: &[SummaryRow], figures: &[Figure], audit: Option<Markup>) -> Vec<Section> {
+    let (words, n_points) = (&run.words, run.index.points.len());
+    let draw = |group: Group| Some(of_group(figures, Some(group))).filter(|own| !own.is_empty()).map(|own| drawn(&own));
+    let curves = |drawn: Markup| {
+        html! {
+            (drawn)
+            @if N_PANELS < n_points {
+                p { "The first " (N_PANELS) " of " (n_points) " sweep points are drawn; " code { "plots/curves.csv" } " has all." }
+            }
         }
     };
-    if has_curves {
-        sections.push(Section { id: "curves", title: format!("{} against the round", capital(words.curve)), body: curves });
-    }
-    let body = html! {
+    let ledger = html! {
         p {
             "What each run protects, how strongly, and whether its noise delivers what is claimed. Provenance of all numbers on this \
              page: " b { (provenance(run)) } "."
         }
         (ledger(run))
     };
-    sections.push(Section { id: "ledger", title: "Privacy ledger".to_owned(), body });
-    if let Some(body) = audit {
-        sections.push(Section { id: "audit", title: "Audit".to_owned(), body });
-    }
-    let body = html! { p { (run.manifest.environment_summary) } (facts(run)) };
-    sections.push(Section { id: "problem", title: "The problem".to_owned(), body });
-    sections.push(Section { id: "again", title: "How to get these numbers again".to_owned(), body: reproduce(run) });
-    sections
+    let problem = html! { p { (run.manifest.environment_summary) } (facts(run)) };
+    let all = [
+        ("cost", "The cost of privacy".to_owned(), draw(Group::Cost)),
+        ("results", "Results".to_owned(), Some(results_text(run, rows))),
+        ("swept", format!("{} against what was swept", capital(words.short)), draw(Group::Swept)),
+        ("curves", format!("{} against the round", capital(words.curve)), draw(Group::Curves).map(curves)),
+        ("ledger", "Privacy ledger".to_owned(), Some(ledger)),
+        ("audit", "Audit".to_owned(), audit),
+        ("problem", "The problem".to_owned(), Some(problem)),
+        ("again", "How to get these numbers again".to_owned(), Some(reproduce(run))),
+    ];
+    all.into_iter().filter_map(|(id, title, body)| Some(Section { id, title, body: body? })).collect()
 }
 
-fn results_text(run: &ReportRun, points: &[ComparedPoint], rows: &[SummaryRow]) -> Markup {
+fn results_text(run: &ReportRun, rows: &[SummaryRow]) -> Markup {
     let words = &run.words;
-    let grid = results(run, points, rows);
     html! {
         p { (words.title()) " at the last round. All numbers are in " code { "summary.csv" } "." }
-        (grid.html())
-        @for note in legend(run, points) { p.note { (note) } }
+        (results(run, rows).html())
+        @for note in legend(run) { p.note { (note) } }
         details open[words.estimates] {
             summary { "Further numbers of every cell" }
             p {
@@ -153,14 +128,16 @@ fn results_text(run: &ReportRun, points: &[ComparedPoint], rows: &[SummaryRow]) 
                      tenths of the rounds."
                 }
             }
-            (numbers(run, points, rows, true).html())
+            (numbers(run, rows, true).html())
         }
     }
 }
 
-/// Returns whether a figure stands directly after the answer: those of shares, else the first one.
-fn is_lead(figures: &[Figure], i: usize, figure: &Figure) -> bool {
-    figure.group == Group::Lead || (i == 0 && figures[0].group != Group::Lead)
+/// Returns the figures of a section with their numbers; of no section those directly after the answer: of shares, else the first.
+fn of_group(figures: &[Figure], group: Option<Group>) -> Vec<(usize, &Figure)> {
+    let is_lead = |(i, figure): &(usize, &Figure)| *i == 0 || figure.group == Group::Lead;
+    let numbered = figures.iter().enumerate();
+    numbered.filter(|of| if is_lead(of) { group.is_none() } else { group == Some(of.1.group) }).collect()
 }
 
 /// Returns figures with their numbers on the page; a reader chooses among those that differ in their swept key.
@@ -178,7 +155,7 @@ fn drawn(figures: &[(usize, &Figure)]) -> Markup {
     }
 }
 
-fn overview(run: &ReportRun, points: &[ComparedPoint]) -> String {
+fn overview(run: &ReportRun) -> String {
     let count = |n: usize, noun: &str| format!("{n} {noun}{}", if n == 1 { "" } else { "s" });
     let n_policies = run.policies().len();
     let words = &run.words;
@@ -186,7 +163,7 @@ fn overview(run: &ReportRun, points: &[ComparedPoint]) -> String {
     [
         run.manifest.environment_summary.clone(),
         policies,
-        count(points.len(), "sweep point"),
+        count(run.index.points.len(), "sweep point"),
         count(run.manifest.trials as usize, "trial"),
         count(run.manifest.rounds as usize, "round"),
     ]

@@ -11,9 +11,6 @@ use privateer_config::error::Error;
 use std::path::Path;
 
 /// Returns the section's body; `None` if the folder has no audit.
-///
-/// # Errors
-/// If the file cannot be read or has another format.
 pub(super) fn section(out: &Path) -> Result<Option<Markup>, Error> {
     let path = out.join(AuditFile::NAME);
     let Some(bytes) = read_listed(out, AuditFile::NAME, "read the audit")? else { return Ok(None) };
@@ -43,19 +40,17 @@ fn body(file: &AuditFile) -> Markup {
 }
 
 fn findings(found: &[Finding]) -> Grid {
-    let mut grid = Grid::default();
     let titles =
         [("claim", false), ("neighbours", false), ("score", false), ("epsilon", true), ("at least", true), ("verdict", false)];
-    titles.into_iter().for_each(|(title, is_number)| grid.column(title, title, is_number));
-    grid.rows.extend(found.iter().map(|found| {
+    let row = |found: &Finding| {
         let epsilon = found.epsilon.map_or("–".to_owned(), |epsilon| match found.delta {
             0.0 => short(epsilon),
             delta => format!("{} at {}", short(epsilon), short(delta)),
         });
         let verdict = if found.verdict == Verdict::Refuted { "REFUTED".to_owned() } else { found.verdict.to_string() };
         vec![found.name.clone(), found.pair.clone(), found.score.clone(), epsilon, format!("{:.3}", found.at_least), verdict]
-    }));
-    grid
+    };
+    Grid::of(titles, found.iter().map(row).collect())
 }
 
 #[cfg(test)]

@@ -1,14 +1,14 @@
 //! Writes the page's privacy ledger: one card for each mechanism, and the errata that it cites in words.
 
-use super::cell_data::CellData;
+use super::cell_data::{CellData, grouped, once_each};
 use super::collect::ReportRun;
 use super::grid::Grid;
 use super::page_tables::{policies_of, shown};
-use super::text::{short, short_key, swept_text};
+use super::text::short;
 use maud::{Markup, html};
 use privateer_privacy::mechanism::MECHANISMS;
 use privateer_privacy::{Event, Guarantee, Ledger};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 /// The document that lists the errata, one row each.
 const ERRATA: &str = include_str!("../../docs/privacy.md");
@@ -49,34 +49,18 @@ type Entry<'a> = (&'a Ledger, Vec<&'a CellData>);
 
 /// Returns the cards, the notes that all of them share, and a line on what has no privacy.
 pub(super) fn ledger(run: &ReportRun) -> Markup {
-    let mut cards: Vec<Vec<Entry<'_>>> = Vec::new();
-    let mut open: Vec<&CellData> = Vec::new();
+    let (open, private): (Vec<&CellData>, Vec<&CellData>) = run.cells.iter().partition(|cell| cell.is_not_private());
     // Ledgers that agree in these fields share a card, and equal ones an entry of it.
-    let (mut card_of, mut entry_of) = (BTreeMap::new(), BTreeMap::new());
-    for cell in &run.cells {
-        if cell.is_not_private() {
-            open.push(cell);
-            continue;
-        }
-        for ledger in cell.info.ledger.stated() {
-            let (at, place) = *entry_of.entry(serde_json::json!(ledger).to_string()).or_insert_with(|| {
-                let next = cards.len();
-                let card = (fields(ledger), &ledger.mechanism, ledger.guarantee.to_string());
-                let at = *card_of.entry(card).or_insert(next);
-                if at == next {
-                    cards.push(Vec::new());
-                }
-                cards[at].push((ledger, Vec::new()));
-                (at, cards[at].len() - 1)
-            });
-            cards[at][place].1.push(cell);
-        }
-    }
+    let stated = private.into_iter().flat_map(|cell| cell.info.ledger.stated().map(move |ledger| (ledger, cell)));
+    let entries = grouped(stated.map(|(ledger, cell)| (serde_json::json!(ledger).to_string(), (ledger, cell)))).into_iter();
+    let entries = entries.map(|same| (same[0].0, same.into_iter().map(|(_, cell)| cell).collect()));
+    let card = |(ledger, _): &Entry<'_>| (fields(ledger), ledger.mechanism.clone(), ledger.guarantee.to_string());
+    let cards: Vec<Vec<Entry<'_>>> = grouped(entries.map(|entry| (card(&entry), entry)));
     let all = || cards.iter().flatten().map(|(ledger, _)| &ledger.notes);
     let mut shared = all().next().cloned().unwrap_or_default();
     shared.retain(|note| 1 < all().count() && all().all(|notes| notes.contains(note)));
     html! {
-        div.cards { @for entries in &cards { (card(run, entries, &shared)) } }
+        div.cards { @for entries in &cards { (article(run, entries, &shared)) } }
         @if !open.is_empty() { p { b { "Without privacy: " } (policies_of(&open)) "." } }
         @if !shared.is_empty() {
             p { "For all mechanisms above:" }
@@ -85,21 +69,12 @@ pub(super) fn ledger(run: &ReportRun) -> Markup {
     }
 }
 
-fn card(run: &ReportRun, entries: &[Entry<'_>], shared: &[String]) -> Markup {
+fn article(run: &ReportRun, entries: &[Entry<'_>], shared: &[String]) -> Markup {
     let first = entries[0].0;
-    let mut formulas: Vec<&str> = Vec::new();
-    let mut notes: Vec<&str> = Vec::new();
-    for (ledger, _) in entries {
-        let formula = ledger.noise_formula.as_str();
-        if !formula.is_empty() && !formulas.contains(&formula) {
-            formulas.push(formula);
-        }
-        for note in &ledger.notes {
-            if !notes.contains(&note.as_str()) && !shared.contains(note) {
-                notes.push(note);
-            }
-        }
-    }
+    let formulas = entries.iter().map(|(ledger, _)| ledger.noise_formula.as_str());
+    let formulas = once_each(formulas.filter(|formula| !formula.is_empty()));
+    let notes = entries.iter().flat_map(|(ledger, _)| &ledger.notes);
+    let notes = once_each(notes.filter(|note| !shared.contains(note)));
     let proof = proof(&first.mechanism);
     let all: Vec<&CellData> = entries.iter().flat_map(|(_, cells)| cells.iter().copied()).collect();
     let guarantee = first.guarantee.to_string();
@@ -139,37 +114,31 @@ const N_LOSSES: usize = 12;
 ///
 /// A column in which all rows agree, apart from epsilon and event, is a note instead.
 fn losses(run: &ReportRun, entries: &[Entry<'_>]) -> Grid {
-    let keys = run.swept_keys();
     let titles = ["ε", "δ", "applies to", "delivered", "clip", "event"];
-    let names = |cells: &[&CellData]| policies_of(cells);
-    let first_names = names(&entries[0].1);
-    let several = entries.iter().any(|(_, cells)| names(cells) != first_names);
-    let mut rows: Vec<Vec<String>> = Vec::new();
-    let mut known = BTreeSet::new();
-    for (ledger, cells) in entries {
+    let first_names = policies_of(&entries[0].1);
+    let several = entries.iter().any(|(_, cells)| policies_of(cells) != first_names);
+    let row = |(ledger, cells): &Entry<'_>| {
         // Ledgers that differ for another swept key, such as a dimension, say which one.
         let values = cells[0].info.swept.iter().filter(|(key, value)| {
             !key.ends_with("epsilon")
                 && cells.iter().all(|cell| cell.swept(key) == Some(value))
                 && entries.iter().any(|(_, others)| others.iter().any(|other| other.swept(key) != Some(value)))
         });
-        let mut apart: Vec<String> =
-            values.map(|(key, value)| format!("{} = {}", short_key(key, &keys), swept_text(value))).collect();
+        let mut apart: Vec<String> = values.map(|swept| run.stated(swept)).collect();
         if several {
-            apart.insert(0, names(cells));
+            apart.insert(0, policies_of(cells));
         }
-        let row = vec![
+        vec![
             ledger.epsilon.map_or("–".to_owned(), short),
             short(ledger.delta),
             apart.join(", "),
             ledger.delivered.clone(),
             ledger.clip.map_or("–".to_owned(), |[low, high]| format!("[{}, {}]", short(low), short(high)).replace('-', "−")),
             event(&ledger.event),
-        ];
-        if known.insert(row.clone()) {
-            rows.push(row);
-        }
-    }
+        ]
+    };
+    let mut known = BTreeSet::new();
+    let rows: Vec<Vec<String>> = entries.iter().map(row).filter(|row| known.insert(row.clone())).collect();
     let mut grid = Grid::default();
     let stays = |i: usize| i == 0 || i == 5 || rows.iter().any(|row| row[i] != rows[0][i]);
     for (i, title) in titles.into_iter().enumerate().filter(|(i, _)| stays(*i)) {
@@ -226,19 +195,12 @@ fn erratum(code: &str) -> Option<&'static str> {
 
 /// Returns the origin of the numbers, in the ledgers' own words.
 pub(super) fn provenance(run: &ReportRun) -> String {
-    let mut known: Vec<String> = Vec::new();
-    for cell in &run.cells {
-        let text = cell.info.ledger.reward.provenance.to_string();
-        if !known.contains(&text) {
-            known.push(text);
-        }
-    }
-    known.join("; ")
+    once_each(run.cells.iter().map(|cell| cell.info.ledger.reward.provenance.to_string())).join("; ")
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::collect::tests::{OPEN, PRIVATE, Planted, plant};
+    use super::super::collect::tests::{OPEN, PRIVATE, Planted, planted};
     use super::*;
 
     #[test]
@@ -253,11 +215,8 @@ mod tests {
 
     #[test]
     fn a_mechanism_has_one_card_for_all_budgets() {
-        let folder = tempfile::tempdir().expect("a folder");
         let broken = Planted { policy: "other", noise: Some(0.5), ..PRIVATE };
-        plant(folder.path(), &[0.5, 2.0], &[PRIVATE, OPEN, broken], 2);
-        let run = ReportRun::read(folder.path(), None).expect("read");
-        let html = ledger(&run).into_string();
+        let html = ledger(&planted(&[0.5, 2.0], &[PRIVATE, OPEN, broken], 2)).into_string();
         assert_eq!(html.matches("<article").count(), 2);
         assert!(html.contains("guarantee holds") && html.contains("E1: Laplace scale 2(B + R)/epsilon"), "{html}");
         assert!(html.contains("<b>Without privacy: </b>igp-ucb."), "{html}");

@@ -1,8 +1,8 @@
 //! Writes the page's tables: results, further numbers, facts.
 
-use super::cell_data::CellData;
+use super::cell_data::{CellData, grouped, once_each};
 use super::collect::ReportRun;
-use super::compare::{ComparedPoint, candidates, leaders, sweep_points};
+use super::compare::{candidates, leaders};
 use super::grid::Grid;
 use super::share::Share;
 use super::stats::SampleMoments;
@@ -12,7 +12,7 @@ use super::words::names;
 use crate::record::{GroupedWarnings, Role, grouped_warnings, is_privacy_key};
 use maud::{Markup, html};
 use serde_json::Value;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 /// Largest number of distinct sets of facts shown next to each other.
 const N_FACT_SETS: usize = 8;
@@ -25,34 +25,32 @@ pub(super) fn moments(moments: Option<SampleMoments>) -> String {
 }
 
 /// Returns the mark of each cell: a full star, a hollow star, a dagger, or nothing.
-fn marks(run: &ReportRun, points: &[ComparedPoint]) -> Vec<String> {
+fn marks(run: &ReportRun) -> Vec<String> {
     let mut marks: Vec<String> =
         run.cells.iter().map(|cell| if cell.has_no_guarantee() { " †".to_owned() } else { String::new() }).collect();
-    for leader in leaders(run, points).0.into_iter().filter(|_| 1 < run.manifest.trials) {
+    for leader in leaders(run).0.into_iter().filter(|_| 1 < run.manifest.trials) {
         marks[leader.cell] += if leader.clear { " ★" } else { " ☆" };
     }
     marks
 }
 
 /// Returns what the marks mean and how it was tested.
-pub(super) fn legend(run: &ReportRun, points: &[ComparedPoint]) -> Vec<String> {
-    let (found, n) = leaders(run, points);
+pub(super) fn legend(run: &ReportRun) -> Vec<String> {
+    let (found, n) = leaders(run);
     let (who, trials) = (run.words.who, run.manifest.trials);
-    let mut notes = Vec::new();
-    notes.push(match (trials, run.words.estimates) {
+    let mut notes = vec![match (trials, run.words.estimates) {
         (1, _) => "One trial has no interval: nothing here is beyond chance.".to_owned(),
         (_, true) => format!(
             "± is half of the 95 % interval over {trials} trials, which all read one log: what the log's own chance leaves open is the \
              standard error. No {who} is called the best."
         ),
         _ => format!("± is half of the 95 % interval over {trials} trials."),
-    });
+    }];
     if 1 < trials && !found.is_empty() {
         let private = if run.cells.iter().all(CellData::is_not_private) { "" } else { "private, guaranteed " };
         // Where cells of one setting promise different things, the reader must know which of them were compared.
-        let promises =
-            |point: &ComparedPoint| candidates(run, &point.cells).iter().map(|&cell| run.cells[cell].promise()).collect();
-        let many = points.iter().any(|point| 1 < BTreeSet::<String>::len(&promises(point)));
+        let promises = |point: &Vec<usize>| candidates(run, point).iter().map(|&cell| run.cells[cell].promise()).collect();
+        let many = run.index.points.iter().any(|point| 1 < BTreeSet::<String>::len(&promises(point)));
         let of = if many { " of those with the same budget and threat model" } else { "" };
         let has = |clear: bool| found.iter().any(|leader| leader.clear == clear);
         if has(true) {
@@ -90,17 +88,14 @@ fn why_same(cells: &[&CellData]) -> &'static str {
 fn swept_values(cells: &[&CellData]) -> Vec<String> {
     let n_keys = cells[0].info.swept.len();
     let joined = |i: usize| {
-        let mut values: Vec<String> = Vec::new();
-        for cell in cells {
-            // References are played once for all settings of privacy.
-            let text = cell.info.swept.get(i).map_or(String::new(), |(key, value)| match cell.info.role {
+        // References are played once for all settings of privacy.
+        let text = |cell: &&CellData| {
+            cell.info.swept.get(i).map_or(String::new(), |(key, value)| match cell.info.role {
                 Role::Guessing | Role::WithoutPrivacy(_) if is_privacy_key(key) => "–".to_owned(),
                 _ => swept_text(value),
-            });
-            if !values.contains(&text) {
-                values.push(text);
-            }
-        }
+            })
+        };
+        let values: Vec<String> = once_each(cells.iter().map(text));
         match values.as_slice() {
             [first, .., last] if N_VALUES < values.len() => format!("{first}, …, {last} ({} values)", values.len()),
             _ => values.join(", "),
@@ -110,31 +105,29 @@ fn swept_values(cells: &[&CellData]) -> Vec<String> {
 }
 
 /// Returns the results: one row per sweep point, one column per policy; one row per cell where policies are many.
-///
-pub(super) fn results(run: &ReportRun, points: &[ComparedPoint], rows: &[SummaryRow]) -> Grid {
+pub(super) fn results(run: &ReportRun, rows: &[SummaryRow]) -> Grid {
     let policies = run.policies();
-    if N_COLUMNS < policies.len() || points.iter().any(|point| policies.len() < point.cells.len()) {
-        return Grid { notes: Vec::new(), ..numbers(run, points, rows, false) };
+    if N_COLUMNS < policies.len() || run.index.points.iter().any(|point| policies.len() < point.len()) {
+        return Grid { notes: Vec::new(), ..numbers(run, rows, false) };
     }
     let drawn = run.with_references_everywhere();
-    let (run, points) = (drawn.as_ref(), &sweep_points(&drawn)[..]);
-    let (keys, marks) = (run.swept_keys(), marks(run, points));
+    let (run, points) = (drawn.as_ref(), &drawn.index.points);
+    let (keys, marks) = (run.swept_keys(), marks(run));
     let mut grid = Grid::default();
     keys.iter().for_each(|key| grid.column(short_key(key, &keys), key, false));
-    let labelled = keys.is_empty() && points.iter().any(|point| !point.label.is_empty());
+    // Without a sweep, points differ in their environment.
+    let labelled = keys.is_empty() && 1 < points.len();
     if labelled {
         grid.column("environment", "environment", false);
     }
     policies.iter().for_each(|policy| grid.column(policy, policy, true));
-    let at =
-        |point: &ComparedPoint, policy: &str| point.cells.iter().copied().find(|&cell| run.cells[cell].info.policy == policy);
+    let at = |point: &[usize], policy: &str| point.iter().copied().find(|&cell| run.cells[cell].info.policy == policy);
     for point in points {
-        let mut row: Vec<String> = run.cells[point.cells[0]].info.swept.iter().map(|(_, value)| swept_text(value)).collect();
-        if labelled {
-            row.push(point.label.clone());
-        }
+        let first = &run.cells[point[0]].info;
+        let mut row: Vec<String> = first.swept.iter().map(|(_, value)| swept_text(value)).collect();
+        row.extend(labelled.then(|| first.environment.clone()));
         row.extend(policies.iter().map(|policy| match at(point, policy) {
-            Some(cell) => format!("{}{}", moments(measured(run, &run.cells[cell])), marks[cell]),
+            Some(cell) => format!("{}{}", moments(run.cells[cell].moments(run.words.measure)), marks[cell]),
             None => "–".to_owned(),
         }));
         grid.rows.push(row);
@@ -142,16 +135,11 @@ pub(super) fn results(run: &ReportRun, points: &[ComparedPoint], rows: &[Summary
     grid
 }
 
-/// Returns the moments of the page's quantity at the last round.
-fn measured(run: &ReportRun, cell: &CellData) -> Option<SampleMoments> {
-    SampleMoments::of(&cell.finals(run.words.measure))
-}
-
 /// Returns one row per cell with its numbers; cells of one policy with the very same results share a row.
 ///
 /// `full` adds further quantities and the fitted exponent.
-pub(super) fn numbers(run: &ReportRun, points: &[ComparedPoint], rows: &[SummaryRow], full: bool) -> Grid {
-    let (words, keys, marks) = (&run.words, run.swept_keys(), marks(run, points));
+pub(super) fn numbers(run: &ReportRun, rows: &[SummaryRow], full: bool) -> Grid {
+    let (words, keys, marks) = (&run.words, run.swept_keys(), marks(run));
     let has_costs = rows.iter().any(|row| row.cost.is_some());
     let per_round = words.adds_up && words.measure == words.columns[0].1;
     let has_exponent = full && rows.iter().any(|row| row.exponent.is_some()) && !words.estimates;
@@ -175,12 +163,10 @@ pub(super) fn numbers(run: &ReportRun, points: &[ComparedPoint], rows: &[Summary
         grid.column("exponent", words.exponent, true);
     }
     let references: BTreeSet<usize> = rows.iter().filter_map(|row| row.cost).map(|cost| cost.reference).collect();
-    // The texts of a row after the swept values, with the cells that have them.
-    let mut lines: Vec<(Vec<String>, Vec<usize>)> = Vec::new();
-    let mut line_of = BTreeMap::new();
-    for (i, (cell, row)) in run.cells.iter().zip(rows).enumerate() {
+    // The texts of a row after the swept values.
+    let lines = run.cells.iter().zip(rows).enumerate().map(|(i, (cell, row))| {
         let mut line = vec![format!("{}{}", cut(&cell.info.policy, if full { 80 } else { 32 }), marks[i])];
-        line.push(moments(measured(run, cell)));
+        line.push(moments(cell.moments(words.measure)));
         if has_shares {
             let said = |share: Share| share.left.map_or("reference no better".to_owned(), share_text);
             line.push(row.cost.and_then(|cost| cost.share).map_or(String::new(), said));
@@ -194,20 +180,16 @@ pub(super) fn numbers(run: &ReportRun, points: &[ComparedPoint], rows: &[Summary
         if per_round {
             line.push(row.average_regret.map_or("–".to_owned(), |m| short(m.mean)));
         }
-        line.extend(others.iter().map(|other| moments(SampleMoments::of(&cell.finals(*other)))));
+        line.extend(others.iter().map(|other| moments(cell.moments(*other))));
         if has_exponent {
             line.push(row.exponent.map_or("–".to_owned(), |exponent| format!("{exponent:.2}").replace('-', "−")));
         }
         let same = (line[..2].to_vec(), cell.result_bits(words.measure));
-        let next = lines.len();
-        match lines.get_mut(*line_of.entry(same).or_insert(next)) {
-            Some((_, cells)) => cells.push(i),
-            None => lines.push((line, vec![i])),
-        }
-    }
-    for (line, cells) in lines {
-        let cells: Vec<&CellData> = cells.into_iter().map(|i| &run.cells[i]).collect();
-        grid.rows.push(swept_values(&cells).into_iter().chain(line).collect());
+        (same, (line, cell))
+    });
+    for lines in grouped(lines) {
+        let cells: Vec<&CellData> = lines.iter().map(|(_, cell)| *cell).collect();
+        grid.rows.push(swept_values(&cells).into_iter().chain(lines[0].0.iter().cloned()).collect());
         if 1 < cells.len() {
             let note = format!("{}, {} sweep points in one row: {}.", cells[0].info.policy, cells.len(), why_same(&cells));
             if !grid.notes.contains(&note) {
@@ -243,9 +225,9 @@ pub struct TerminalTable {
 }
 
 impl TerminalTable {
-    pub(super) fn of(run: &ReportRun, points: &[ComparedPoint], rows: &[SummaryRow]) -> Self {
-        let mut grid = numbers(run, points, rows, false);
-        let shared = std::mem::replace(&mut grid.notes, legend(run, points));
+    pub(super) fn of(run: &ReportRun, rows: &[SummaryRow]) -> Self {
+        let mut grid = numbers(run, rows, false);
+        let shared = std::mem::replace(&mut grid.notes, legend(run));
         if rows.iter().any(|row| row.cost.is_some()) && 1 < run.manifest.trials {
             let text = "times without privacy: ratio of means with its paired 95 % interval, one by one (Fieller).";
             grid.notes.push(text.to_owned());
@@ -287,63 +269,35 @@ pub(super) fn cut(text: &str, widest: usize) -> String {
     text.chars().take(widest - 1).chain(['…']).collect()
 }
 
-/// Returns the cells grouped by equal values of a field, in order of first appearance.
-pub(super) fn distinct(run: &ReportRun, field: impl Fn(&CellData) -> &Value) -> Vec<(&CellData, Vec<&CellData>)> {
-    let mut groups: Vec<(&CellData, Vec<&CellData>)> = Vec::new();
-    let mut group_of: BTreeMap<String, usize> = BTreeMap::new();
-    for cell in &run.cells {
-        let next = groups.len();
-        let at = *group_of.entry(field(cell).to_string()).or_insert(next);
-        match groups.get_mut(at) {
-            Some((_, cells)) => cells.push(cell),
-            None => groups.push((cell, vec![cell])),
-        }
-    }
-    groups
-}
-
-/// Returns the policies of a group of cells.
 pub(super) fn policies_of(cells: &[&CellData]) -> String {
-    let mut policies: Vec<&str> = Vec::new();
-    for cell in cells {
-        if !policies.contains(&cell.info.policy.as_str()) {
-            policies.push(&cell.info.policy);
-        }
-    }
-    policies.join(", ")
+    once_each(cells.iter().map(|cell| cell.info.policy.as_str())).join(", ")
 }
 
 /// Returns the facts: those that all cells share as a list, the others with one column per distinct set.
 pub(super) fn facts(run: &ReportRun) -> Markup {
-    let groups = distinct(run, |cell| &cell.info.facts);
+    let groups = grouped(run.cells.iter().map(|cell| (cell.info.facts.to_string(), cell)));
     let shown_groups = &groups[..groups.len().min(N_FACT_SETS)];
-    let mut keys: Vec<&str> = Vec::new();
-    for (first, _) in shown_groups {
-        for key in first.info.facts.as_object().into_iter().flat_map(serde_json::Map::keys) {
-            if !keys.contains(&key.as_str()) {
-                keys.push(key);
-            }
-        }
-    }
+    let named = shown_groups.iter().filter_map(|cells| cells[0].info.facts.as_object());
+    let keys: Vec<&str> = once_each(named.flat_map(serde_json::Map::keys).map(String::as_str));
     if keys.is_empty() {
         return html! { p { "The run recorded no facts about its problem." } };
     }
     let text = |cell: &CellData, key: &str| shown(cell.info.facts.get(key).unwrap_or(&Value::Null));
-    let is_shared = |key: &&str| groups.iter().all(|(first, _)| text(first, key) == text(groups[0].0, key));
+    let is_shared = |key: &&str| groups.iter().all(|cells| text(cells[0], key) == text(groups[0][0], key));
     let (shared, apart): (Vec<&str>, Vec<&str>) = keys.into_iter().partition(is_shared);
     let mut grid = Grid::default();
     grid.column("applies to", "applies to", false);
     apart.iter().for_each(|key| grid.column(&key.replace('_', " "), key, true));
-    for (first, cells) in shown_groups {
+    for cells in shown_groups {
         let mut row = vec![what_differs(run, cells)];
-        row.extend(apart.iter().map(|key| text(first, key)));
+        row.extend(apart.iter().map(|key| text(cells[0], key)));
         grid.rows.push(row);
     }
     if N_FACT_SETS < groups.len() {
         grid.notes.push(format!("{} more sets of facts are in manifest.json.", groups.len() - N_FACT_SETS));
     }
     html! {
-        dl.facts { @for key in shared { div { dt { (key.replace('_', " ")) } dd { (text(groups[0].0, key)) } } } }
+        dl.facts { @for key in shared { div { dt { (key.replace('_', " ")) } dd { (text(groups[0][0], key)) } } } }
         @if !apart.is_empty() { (grid.html()) }
     }
 }
@@ -352,19 +306,17 @@ pub(super) fn facts(run: &ReportRun) -> Markup {
 ///
 /// These are the swept values (else the policies) that all of its cells and not all others have.
 fn what_differs(run: &ReportRun, cells: &[&CellData]) -> String {
-    let keys = run.swept_keys();
     let apart = cells[0].info.swept.iter().filter(|(key, value)| {
         let has = |cell: &CellData| cell.swept(key) == Some(value);
         cells.iter().all(|cell| has(cell)) && !run.cells.iter().all(has)
     });
-    let mut words: Vec<String> = apart.map(|(key, value)| format!("{} = {}", short_key(key, &keys), swept_text(value))).collect();
+    let mut words: Vec<String> = apart.map(|swept| run.stated(swept)).collect();
     if words.is_empty() || (cells.iter().all(|cell| cell.info.policy == cells[0].info.policy) && 1 < run.policies().len()) {
         words.insert(0, policies_of(cells));
     }
     words.join(", ")
 }
 
-/// Formats a JSON value for readers.
 pub(super) fn shown(value: &Value) -> String {
     match value {
         Value::Null => "–".to_owned(),
@@ -384,28 +336,21 @@ pub(super) fn shown(value: &Value) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::collect::tests::{OPEN, PRIVATE, Planted, plant};
-    use super::super::compare::sweep_points;
+    use super::super::collect::tests::{OPEN, PRIVATE, Planted, planted};
     use super::super::summary;
     use super::*;
 
     fn tables(policies: &[Planted]) -> (Grid, String) {
-        let folder = tempfile::tempdir().expect("a folder");
-        plant(folder.path(), &[0.5, 2.0], policies, 6);
-        let run = ReportRun::read(folder.path(), None).expect("read");
-        let points = sweep_points(&run);
-        let rows = summary::rows(&run, &points);
-        (results(&run, &points, &rows), TerminalTable::of(&run, &points, &rows).text(None, false))
+        let run = planted(&[0.5, 2.0], policies, 6);
+        let rows = summary::rows(&run);
+        (results(&run, &rows), TerminalTable::of(&run, &rows).text(None, false))
     }
 
     #[test]
     fn a_terminal_gets_the_first_rows_of_a_large_sweep() {
-        let folder = tempfile::tempdir().expect("a folder");
         let epsilons: Vec<f64> = (1..=60).map(|step| 0.1 * f64::from(step)).collect();
-        plant(folder.path(), &epsilons, &[Planted { level: |epsilon| 90.0 / epsilon, ..PRIVATE }, OPEN], 3);
-        let run = ReportRun::read(folder.path(), None).expect("read");
-        let points = sweep_points(&run);
-        let table = TerminalTable::of(&run, &points, &summary::rows(&run, &points));
+        let run = planted(&epsilons, &[Planted { level: |epsilon| 90.0 / epsilon, ..PRIVATE }, OPEN], 3);
+        let table = TerminalTable::of(&run, &summary::rows(&run));
         let [first, whole] = [false, true].map(|all| table.text(Some(120), all));
         let is_row = |line: &&str| line.starts_with(|c: char| c.is_ascii_digit()) && line.contains("  tgp-ucb");
         let rows = |text: &str| text.lines().filter(is_row).count();

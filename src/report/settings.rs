@@ -2,12 +2,12 @@
 //!
 //! A setting is an environment with values of the swept keys that are not about privacy, such as dimension, kernel and horizon.
 
-use super::cell_data::CellData;
+use super::cell_data::{CellData, grouped};
 use super::collect::ReportRun;
 use super::compare::{PrivacyCost, best_of, candidates};
 use super::stats::Ratio;
 use super::summary::SummaryRow;
-use super::text::{short, short_key, swept_text};
+use super::text::short;
 use crate::record::is_privacy_key;
 use privateer_config::params::Scalar;
 use privateer_privacy::Adversary;
@@ -20,7 +20,6 @@ const KEPT: f64 = 0.8;
 #[derive(Clone, Debug)]
 pub(super) struct BudgetGroup {
     pub(super) epsilon: f64,
-    /// Index of the setting.
     pub(super) setting: usize,
     pub(super) cells: Vec<usize>,
     /// Those with a guarantee that learn.
@@ -49,32 +48,29 @@ pub(super) struct Settings {
 impl Settings {
     pub(super) fn of(run: &ReportRun, rows: &[SummaryRow]) -> Self {
         let many_environments = run.cells.iter().any(|cell| cell.info.environment != run.cells[0].info.environment);
-        let keys = run.swept_keys();
-        let (mut names, mut groups): (Vec<String>, Vec<BudgetGroup>) = (Vec::new(), Vec::new());
-        let (mut setting_of, mut group_of) = (BTreeMap::new(), BTreeMap::new());
-        for (cell_idx, cell) in run.cells.iter().enumerate() {
+        let (mut names, mut setting_of): (Vec<String>, _) = (Vec::new(), BTreeMap::new());
+        let placed = run.cells.iter().enumerate().filter_map(|(cell_idx, cell)| {
             let usable = |epsilon: &f64| !cell.is_not_private() && 0.0 < *epsilon && epsilon.is_finite();
-            let Some(epsilon) = cell.epsilon().filter(usable) else { continue };
+            let epsilon = cell.epsilon().filter(usable)?;
             // The budget of inputs is another one than that of rewards.
             let is_other = |key: &str| cell.info.ledger.reward.epsilon.is_some() && key == "curator.epsilon";
             let values = cell.info.swept.iter().filter(|(key, _)| !is_privacy_key(key) || is_other(key));
-            let values = values.map(|(key, value)| format!("{} = {}", short_key(key, &keys), swept_text(value)));
             let environment = many_environments.then(|| cell.info.environment.clone());
-            let name = environment.into_iter().chain(values).collect::<Vec<_>>().join(", ");
+            let name = environment.into_iter().chain(values.map(|swept| run.stated(swept))).collect::<Vec<_>>().join(", ");
             let setting = *setting_of.entry(name.clone()).or_insert(names.len());
             if setting == names.len() {
                 names.push(name);
             }
-            let next = groups.len();
-            match groups.get_mut(*group_of.entry((epsilon.to_bits(), setting)).or_insert(next)) {
-                Some(group) => group.cells.push(cell_idx),
-                None => groups.push(BudgetGroup { epsilon, setting, cells: vec![cell_idx], candidates: Vec::new(), best: None }),
-            }
-        }
-        for group in &mut groups {
-            group.candidates = candidates(run, &group.cells);
-            group.best = best_of(run, &group.candidates);
-        }
+            Some(((epsilon.to_bits(), setting), cell_idx))
+        });
+        let group = |cells: Vec<((u64, usize), usize)>| {
+            let (epsilon, setting) = cells[0].0;
+            let cells: Vec<usize> = cells.into_iter().map(|(_, cell)| cell).collect();
+            let candidates = candidates(run, &cells);
+            BudgetGroup { epsilon: f64::from_bits(epsilon), setting, cells, best: best_of(run, &candidates), candidates }
+        };
+        let placed = grouped(placed.map(|(place, cell)| (place, (place, cell))));
+        let groups: Vec<BudgetGroup> = placed.into_iter().map(group).collect();
         let mut epsilons: Vec<f64> = groups.iter().map(|group| group.epsilon).collect();
         epsilons.sort_by(f64::total_cmp);
         epsilons.dedup();
@@ -83,7 +79,7 @@ impl Settings {
             _ => f64::NAN,
         };
         let is_over_rounds = !many_environments && epsilons.len() == 1 && 1 < names.len() && groups.len() == names.len();
-        let has_others = keys.iter().any(|key| *key != "rounds" && !is_privacy_key(key));
+        let has_others = run.swept_keys().iter().any(|key| *key != "rounds" && !is_privacy_key(key));
         let horizons = groups.iter().filter(|_| is_over_rounds && !has_others).map(horizon).collect();
         let held = |group: &BudgetGroup| -> BTreeSet<(&str, String)> {
             let of = |cell: &usize| {
@@ -185,15 +181,14 @@ impl Settings {
 
     /// Returns the policy of a cell with the privacy keys, apart from epsilon, that distinguish it from `others`.
     pub(super) fn name_in(run: &ReportRun, cell_idx: usize, others: &[usize]) -> String {
-        let (cell, keys) = (&run.cells[cell_idx], run.swept_keys());
+        let cell = &run.cells[cell_idx];
         let apart = |key: &str, value| {
             let of = |other: &usize| &run.cells[*other];
             others.iter().any(|other| of(other).info.policy == cell.info.policy && of(other).swept(key) != Some(value))
         };
         let swept = cell.info.swept.iter();
         let shown = swept.filter(|(key, value)| is_privacy_key(key) && !key.ends_with("epsilon") && apart(key, value));
-        let mut shown: Vec<String> =
-            shown.map(|(key, value)| format!("{} = {}", short_key(key, &keys), swept_text(value))).collect();
+        let mut shown: Vec<String> = shown.map(|swept| run.stated(swept)).collect();
         // Cells of one epsilon may promise different things.
         let promise = |of: &CellData| {
             let ledger = &of.info.ledger.reward;

@@ -20,11 +20,11 @@ pub struct Share {
 }
 
 impl Share {
-    /// Computes the share of a private cell with an interval of this level; `None` if nobody guesses.
-    pub(super) fn of(run: &ReportRun, cell: &CellData, reference: &CellData, quantity: Quantity, level: f64) -> Option<Self> {
+    /// Computes the share of a private cell; `None` if nobody guesses.
+    pub(super) fn of(run: &ReportRun, cell: &CellData, reference: &CellData, quantity: Quantity) -> Option<Self> {
         let gains: Vec<(f64, f64)> = gains(run, cell, quantity)?.into_iter().zip(gains(run, reference, quantity)?).collect();
         let learnt = SampleMoments::of(&gains.iter().map(|pair| pair.1).collect::<Vec<_>>())?;
-        let left = Ratio::signed(&gains, level).filter(|left| left.interval.is_some() || gains.len() < 2);
+        let left = Ratio::signed(&gains).filter(|left| left.interval.is_some() || gains.len() < 2);
         Some(Self { learnt, left })
     }
 
@@ -40,9 +40,8 @@ impl Share {
 /// Returns what a cell gains over guessing in each trial.
 fn gains(run: &ReportRun, cell: &CellData, quantity: Quantity) -> Option<Vec<f64>> {
     let sign = if quantity == run.words.measure && !run.words.less_is_better() { -1.0 } else { 1.0 };
-    let of_start = |end| 1.0 - cell.at_end(end, quantity);
     if quantity == Quantity::Suboptimality {
-        return Some(cell.ends.iter().map(of_start).collect());
+        return Some(cell.ends.iter().map(|end| 1.0 - cell.at_end(end, quantity)).collect());
     }
     let guess = guess(run, cell)?;
     // Who guesses recommends a point like those played, not the best of them.
@@ -62,8 +61,7 @@ pub(super) fn guess<'r>(run: &'r ReportRun, cell: &CellData) -> Option<&'r CellD
 #[cfg(test)]
 mod tests {
     use super::super::answer::Answer;
-    use super::super::collect::tests::{OPEN, PRIVATE, Planted, plant};
-    use super::super::compare::sweep_points;
+    use super::super::collect::tests::{OPEN, PRIVATE, Planted, planted};
     use super::super::settings::Settings;
     use super::super::summary;
     use super::super::words::ReportWords;
@@ -76,10 +74,8 @@ mod tests {
     const GUESS: Planted = Planted { policy: "uniform", level: |_| 240.0, ..OPEN };
 
     /// Returns a run in which guessing loses 240, the reference 40 and the private policy `level`.
-    fn planted(level: fn(f64) -> f64) -> ReportRun {
-        let folder = tempfile::tempdir().expect("a folder");
-        plant(folder.path(), &[1.0], &[Planted { level, ..PRIVATE }, OPEN, GUESS], 6);
-        ReportRun::read(folder.path(), None).expect("read")
+    fn losing(level: fn(f64) -> f64) -> ReportRun {
+        planted(&[1.0], &[Planted { level, ..PRIVATE }, OPEN, GUESS], 6)
     }
 
     /// Replaces what each trial of a cell lost.
@@ -88,12 +84,11 @@ mod tests {
     }
 
     fn share(run: &ReportRun) -> Share {
-        Share::of(run, &run.cells[0], &run.cells[1], Quantity::CumulativeRegret, 0.95).expect("somebody guesses")
+        Share::of(run, &run.cells[0], &run.cells[1], Quantity::CumulativeRegret).expect("somebody guesses")
     }
 
     fn said(run: &ReportRun) -> String {
-        let points = sweep_points(run);
-        let answer = Answer::of(run, &points, &Settings::of(run, &summary::rows(run, &points)));
+        let answer = Answer::of(run, &Settings::of(run, &summary::rows(run)));
         let n_words = answer.lead.join(" ").split(' ').filter(|word| word.contains(char::is_alphanumeric)).count();
         assert!(answer.lead.len() <= 2 && n_words <= 40, "{:?}", answer.lead);
         [answer.lead, answer.details].concat().join(" ")
@@ -113,7 +108,7 @@ mod tests {
             ),
         ];
         for (level, expected, words) in levels {
-            let run = planted(level);
+            let run = losing(level);
             let left = share(&run).left.expect("the reference learns");
             let (low, high) = left.interval.expect("six trials");
             assert!((left.value - expected).abs() + (low - expected).abs() + (high - expected).abs() < 1e-6, "{left:?}");
@@ -124,7 +119,7 @@ mod tests {
 
     #[test]
     fn a_reference_that_learns_nothing_is_the_headline() {
-        let mut run = planted(|_| 90.0);
+        let mut run = losing(|_| 90.0);
         lose(&mut run, 1, |trial| 230.0 + 18.0 * (trial % 2.0));
         lose(&mut run, 2, |_| 240.0);
         let found = share(&run);
@@ -142,24 +137,19 @@ mod tests {
 
     #[test]
     fn what_is_missing_is_named() {
-        let folder = tempfile::tempdir().expect("a folder");
-        plant(folder.path(), &[1.0], &[PRIVATE, OPEN], 6);
-        let run = ReportRun::read(folder.path(), None).expect("read");
-        let text = said(&run);
+        let text = said(&planted(&[1.0], &[PRIVATE, OPEN], 6));
         assert!(
             text.contains("add a policy that guesses (`kind = \"uniform\"`) and tgp-ucb with `privacy = { mechanism"),
             "{text}"
         );
-        let folder = tempfile::tempdir().expect("a folder");
-        plant(folder.path(), &[1.0], &[PRIVATE, GUESS], 6);
-        let text = said(&ReportRun::read(folder.path(), None).expect("read"));
+        let text = said(&planted(&[1.0], &[PRIVATE, GUESS], 6));
         assert!(text.contains("± 5.7 by guessing, 100.0 ± 5.7 with privacy. Missing for a comparison with the same policy: add tgp-ucb with `privacy = { mechanism"), "{text}");
     }
 
     /// A learner is compared with its starting point, whose suboptimality is 1 by definition.
     #[test]
     fn learners_need_nobody_who_guesses() {
-        let mut run = planted(|_| 90.0);
+        let mut run = losing(|_| 90.0);
         run.words = ReportWords::of(Measures::Risk, false, None);
         for (cell, left) in [(0, 0.625), (1, 0.5), (2, 1.25)] {
             run.cells[cell].info.measures = Measures::Risk;
@@ -172,9 +162,7 @@ mod tests {
 
     #[test]
     fn one_trial_has_a_share_without_an_interval() {
-        let folder = tempfile::tempdir().expect("a folder");
-        plant(folder.path(), &[1.0], &[PRIVATE, OPEN, GUESS], 1);
-        let run = ReportRun::read(folder.path(), None).expect("read");
+        let run = planted(&[1.0], &[PRIVATE, OPEN, GUESS], 1);
         assert_eq!(share(&run).left, Some(Ratio { value: 0.7, interval: None }));
         assert!(said(&run).contains("One trial tells nothing about chance"), "{}", said(&run));
     }
@@ -182,7 +170,7 @@ mod tests {
     /// Rewards in another unit, or shifted together with the best one, are the same problem.
     #[test]
     fn scale_and_shift_change_no_share() {
-        let mut run = planted(|_| 90.0);
+        let mut run = losing(|_| 90.0);
         lose(&mut run, 0, |trial| 90.0 + 7.0 * (trial % 3.0));
         let before = share(&run).left.expect("the reference learns");
         for cell in 0..3 {
@@ -200,7 +188,7 @@ mod tests {
     /// Recommendations are compared with a random point, and a wide interval names the trials that narrow it.
     #[test]
     fn recommendations_and_wide_intervals_are_said() {
-        let mut run = planted(|_| 90.0);
+        let mut run = losing(|_| 90.0);
         for (cell, recommended) in [(0, 0.3), (1, 0.1), (2, 0.2)] {
             run.cells[cell].ends.iter_mut().for_each(|end| end.values[3] = recommended);
         }

@@ -99,9 +99,6 @@ fn t_975(degrees: usize) -> f64 {
     t_quantile(degrees, 0.975)
 }
 
-/// Returns a quantile of Student's t.
-///
-/// It is rounded to nine decimals, so that it is the same number on every platform.
 /// Widens a 95 % interval of a mean of n trials to one of which `pairs` hold together.
 pub fn widened((low, high): (f64, f64), n: usize, pairs: usize) -> (f64, f64) {
     let at = |probability| t_quantile(n.saturating_sub(1).max(1), probability);
@@ -109,6 +106,7 @@ pub fn widened((low, high): (f64, f64), n: usize, pairs: usize) -> (f64, f64) {
     (middle - half, middle + half)
 }
 
+/// Returns a quantile of Student's t, rounded to nine decimals, so that it is the same number on every platform.
 fn t_quantile(degrees: usize, probability: f64) -> f64 {
     let quantile = StudentsT::new(0.0, 1.0, degrees as f64).map_or(f64::NAN, |t| t.inverse_cdf(probability));
     (quantile * 1e9).round() / 1e9
@@ -125,16 +123,16 @@ pub struct Ratio {
 
 impl Ratio {
     /// Computes the ratio of two losses, as [`Ratio::signed`] does; `None` unless both means are positive.
-    pub(super) fn of(pairs: &[(f64, f64)], level: f64) -> Option<Self> {
-        let ratio = Self::signed(pairs, level).filter(|ratio| 0.0 < ratio.value)?;
+    pub(super) fn of(pairs: &[(f64, f64)]) -> Option<Self> {
+        let ratio = Self::signed(pairs).filter(|ratio| 0.0 < ratio.value)?;
         Some(Self { interval: ratio.interval.map(|(low, high)| (low.max(0.0), high)), ..ratio })
     }
 
-    /// Computes the ratio over pairs `(numerator, denominator)` with Fieller's interval of this level.
+    /// Computes the ratio over pairs `(numerator, denominator)` with Fieller's 95 % interval.
     ///
     /// The interval holds every r for which the paired t-test does not reject "numerator minus r times denominator has mean
     /// zero" \[Fieller, J. R. Stat. Soc. B 16, 1954\]. `None` unless the denominator's mean is positive.
-    pub(super) fn signed(pairs: &[(f64, f64)], level: f64) -> Option<Self> {
+    pub(super) fn signed(pairs: &[(f64, f64)]) -> Option<Self> {
         let n = pairs.len() as f64;
         let mean = |of: fn(&(f64, f64)) -> f64| pairs.iter().map(of).sum::<f64>() / n;
         let (x, y) = (mean(|pair| pair.0), mean(|pair| pair.1));
@@ -145,7 +143,7 @@ impl Ratio {
         if pairs.len() < 2 {
             return Some(Self { value, interval: None });
         }
-        let t = t_quantile(pairs.len() - 1, 0.5 + 0.5 * level);
+        let t = t_975(pairs.len() - 1);
         // Variances and covariance of the means, times the square of the quantile.
         let spread = |of: &dyn Fn(&(f64, f64)) -> f64| t * t * pairs.iter().map(of).sum::<f64>() / (n - 1.0) / n;
         let (xx, yy) = (spread(&|pair| (pair.0 - x) * (pair.0 - x)), spread(&|pair| (pair.1 - y) * (pair.1 - y)));
@@ -154,6 +152,11 @@ impl Ratio {
         let root = (b * b - a * c).max(0.0).sqrt();
         let interval = (0.0 < a).then(|| ((b - root) / a, (b + root) / a));
         Some(Self { value, interval })
+    }
+
+    /// Returns the ratio and its interval in percent.
+    pub(super) fn percent(self) -> (f64, Option<(f64, f64)>) {
+        (100.0 * self.value, self.interval.map(|(low, high)| (100.0 * low, 100.0 * high)))
     }
 }
 
@@ -223,32 +226,32 @@ mod tests {
     #[test]
     fn ratios_have_fiellers_interval() {
         // A constant ratio has no spread.
-        let exact = Ratio::of(&[(20.0, 10.0), (22.0, 11.0), (24.0, 12.0)], 0.95).expect("positive");
+        let exact = Ratio::of(&[(20.0, 10.0), (22.0, 11.0), (24.0, 12.0)]).expect("positive");
         assert_eq!(
             (exact.value, exact.interval.map(|(low, high)| (low - 2.0).abs() + (high - 2.0).abs() < 1e-6)),
             (2.0, Some(true))
         );
         // At its ends the paired difference just excludes zero.
         let pairs = [(4.0, 1.0), (5.0, 1.3), (3.0, 0.9), (4.5, 0.8)];
-        let (low, high) = Ratio::of(&pairs, 0.95).and_then(|ratio| ratio.interval).expect("bounded");
+        let (low, high) = Ratio::of(&pairs).and_then(|ratio| ratio.interval).expect("bounded");
         for end in [low, high] {
             let gap = SampleMoments::of(&pairs.map(|(x, y)| x - end * y)).expect("a sample");
             assert!((gap.half.expect("half") - gap.mean.abs()).abs() < 1e-9);
         }
         assert!(low < 4.25 && 4.25 < high);
-        assert_eq!(Ratio::of(&[(1.0, 0.0), (2.0, 5.0)], 0.95).expect("positive").interval, None);
-        assert_eq!(Ratio::of(&[(1.0, 0.0), (2.0, 0.0)], 0.95), None);
+        assert_eq!(Ratio::of(&[(1.0, 0.0), (2.0, 5.0)]).expect("positive").interval, None);
+        assert_eq!(Ratio::of(&[(1.0, 0.0), (2.0, 0.0)]), None);
     }
 
     /// By hand: means -2 and 10, variances of the means 1/3, no covariance, t² = 3.182446²; the ends solve
     /// (100 - t²/3) r² + 40 r + 4 - t²/3 = 0.
     #[test]
     fn signed_ratios_are_not_clamped() {
-        let ratio = Ratio::signed(&[(-1.0, 9.0), (-1.0, 11.0), (-3.0, 9.0), (-3.0, 11.0)], 0.95).expect("positive denominator");
+        let ratio = Ratio::signed(&[(-1.0, 9.0), (-1.0, 11.0), (-3.0, 9.0), (-3.0, 11.0)]).expect("positive denominator");
         let (low, high) = ratio.interval.expect("bounded");
         assert!((ratio.value + 0.2).abs() + (low + 0.397_739).abs() + (high + 0.016_237).abs() < 3e-6, "{ratio:?}");
-        assert_eq!(Ratio::of(&[(-1.0, 9.0), (-1.0, 11.0)], 0.95), None);
-        assert_eq!(Ratio::signed(&[(1.0, -9.0), (1.0, 5.0)], 0.95), None);
+        assert_eq!(Ratio::of(&[(-1.0, 9.0), (-1.0, 11.0)]), None);
+        assert_eq!(Ratio::signed(&[(1.0, -9.0), (1.0, 5.0)]), None);
     }
 
     /// Of 4000 samples of six pairs with ratio 0.6, 5 % miss it: 200 ± 55 (four standard deviations, one false alarm in 16 000 seeds).
@@ -267,7 +270,7 @@ mod tests {
                 let (shared, own) = (normal(), normal());
                 (6.0 + shared + own, 10.0 + 2.0 * shared)
             });
-            let (low, high) = Ratio::signed(&pairs, 0.95).and_then(|ratio| ratio.interval).expect("far from zero");
+            let (low, high) = Ratio::signed(&pairs).and_then(|ratio| ratio.interval).expect("far from zero");
             missed += i32::from(0.6 < low || high < 0.6);
         }
         assert!((missed - 200).abs() < 55, "{missed}");

@@ -2,7 +2,7 @@
 
 use super::cell_data::CellData;
 use super::collect::ReportRun;
-use super::compare::{ComparedPoint, Paired, PrivacyCost, cost, paired};
+use super::compare::{Paired, PrivacyCost, cost, paired};
 use super::stats::{Quantiles, SampleMoments};
 use super::text::{csv_text, number};
 use super::words::ReportWords;
@@ -12,7 +12,7 @@ use privateer_config::params::Scalar;
 use std::path::Path;
 
 /// Holds the numbers of one cell; `None` if too few trials or no finite values make one undefined.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct SummaryRow {
     /// Index of the cell.
     pub cell: u32,
@@ -51,17 +51,13 @@ pub struct SummaryRow {
 }
 
 /// Returns the rows, in the order of cells.
-pub(super) fn rows(run: &ReportRun, points: &[ComparedPoint]) -> Vec<SummaryRow> {
-    let first_of = |cell_idx: usize| points[run.index.point_of[cell_idx]].cells[0];
-    run.cells
-        .iter()
-        .enumerate()
-        .map(|(cell_idx, cell)| {
-            let first = first_of(cell_idx);
-            let gap = (first != cell_idx).then(|| paired(cell, &run.cells[first], run.words.columns[0].1)).flatten();
-            row(&run.words, cell, gap, cost(run, points, cell_idx, 0.95))
-        })
-        .collect()
+pub(super) fn rows(run: &ReportRun) -> Vec<SummaryRow> {
+    let row = |(cell_idx, cell): (usize, &CellData)| {
+        let first = run.index.points[run.index.point_of[cell_idx]][0];
+        let gap = (first != cell_idx).then(|| paired(cell, &run.cells[first], run.words.columns[0].1)).flatten();
+        row(&run.words, cell, gap, cost(run, cell_idx))
+    };
+    run.cells.iter().enumerate().map(row).collect()
 }
 
 fn row(words: &ReportWords, cell: &CellData, paired_difference: Option<Paired>, cost: Option<PrivacyCost>) -> SummaryRow {
@@ -82,25 +78,19 @@ fn row(words: &ReportWords, cell: &CellData, paired_difference: Option<Paired>, 
         average_quantiles: Quantiles::of(&averages),
         second: SampleMoments::of(&seconds),
         second_quantiles: Quantiles::of(&seconds),
-        recommended_regret: SampleMoments::of(&cell.finals(Quantity::RecommendedRegret)),
+        recommended_regret: cell.moments(Quantity::RecommendedRegret),
         paired_difference,
         cost,
         exponent: cell.exponent,
     }
 }
 
-const QUANTILE_NAMES: [&str; 5] = ["q05", "q25", "q50", "q75", "q95"];
-
-/// Returns the file's bytes.
-///
-/// # Errors
-/// [`Error::Io`] if the writer fails, which writing to memory does not.
 pub(super) fn csv(path: &Path, words: &ReportWords, rows: &[SummaryRow]) -> Result<Vec<u8>, Error> {
     let io = |source: csv::Error| Error::io("write the summary", path, source.into());
     let mut writer = csv::Writer::from_writer(Vec::new());
     writer.write_record(header(words, rows)).map_err(io)?;
     for row in rows {
-        writer.write_record(record(words, row)).map_err(io)?;
+        writer.write_record(fields(words, row).into_iter().map(|(_, field)| field)).map_err(io)?;
     }
     writer.into_inner().map_err(|source| Error::io("write the summary", path, source.into_error()))
 }
@@ -111,82 +101,68 @@ pub fn summary_columns(measures: Measures) -> Vec<String> {
 }
 
 fn header(words: &ReportWords, rows: &[SummaryRow]) -> Vec<String> {
-    let ([main, second], full) = (words.columns.map(|column| column.0), ["mean", "sd", "se", "ci95_low", "ci95_high"]);
-    let mut names: Vec<String> = ["cell", "policy", "environment"].map(str::to_owned).to_vec();
-    names.extend(rows.first().map_or(Vec::new(), |row| row.swept.iter().map(|(key, _)| csv_text(key)).collect()));
-    names.extend(["trials", "rounds"].map(str::to_owned));
-    let mut add = |quantity: &str, columns: &[&str]| {
-        names.extend(columns.iter().map(|column| format!("{quantity}_{column}")));
-    };
-    add(main, &full);
-    add(main, &QUANTILE_NAMES);
-    if words.adds_up {
-        add("average_regret", &["mean", "se"]);
-        add("average_regret", &QUANTILE_NAMES);
-    }
-    add(second, &full);
-    add(second, &["median"]);
-    if words.recommends {
-        add("recommended_regret", &["mean", "se"]);
-    }
-    add("paired_difference", &["mean", "se", "ci95_low", "ci95_high"]);
-    add("excess", &["mean", "ci95_low", "ci95_high"]);
-    add("ratio", &["mean", "ci95_low", "ci95_high"]);
-    add("share", &["mean", "ci95_low", "ci95_high"]);
-    names.extend(["reference".to_owned(), words.exponent.to_owned()]);
-    names
+    let none = SummaryRow::default();
+    fields(words, rows.first().unwrap_or(&none)).into_iter().map(|(column, _)| column).collect()
 }
 
-fn record(words: &ReportWords, row: &SummaryRow) -> Vec<String> {
-    let mut fields = vec![row.cell.to_string(), csv_text(&row.policy), csv_text(&row.environment)];
-    fields.extend(row.swept.iter().map(|(_, value)| match value {
-        Scalar::Text(text) => csv_text(text),
-        other => other.to_string(),
+/// Returns the columns of a row and its fields.
+fn fields(words: &ReportWords, row: &SummaryRow) -> Vec<(String, String)> {
+    let [(main, _), (second, _)] = words.columns;
+    let text = |x: Option<f64>| x.filter(|x| x.is_finite()).map_or(String::new(), number);
+    let mut fields = vec![
+        ("cell".to_owned(), row.cell.to_string()),
+        ("policy".to_owned(), csv_text(&row.policy)),
+        ("environment".to_owned(), csv_text(&row.environment)),
+    ];
+    fields.extend(row.swept.iter().map(|(key, value)| match value {
+        Scalar::Text(text) => (csv_text(key), csv_text(text)),
+        other => (csv_text(key), other.to_string()),
     }));
-    fields.extend([row.trials.to_string(), row.rounds.to_string()]);
-    let mut add = |values: &[Option<f64>]| {
-        fields.extend(values.iter().map(|value| value.filter(|x| x.is_finite()).map_or(String::new(), number)));
+    fields.extend([("trials".to_owned(), row.trials.to_string()), ("rounds".to_owned(), row.rounds.to_string())]);
+    let mut add = |quantity: &str, columns: &[&str], values: &[Option<f64>]| {
+        let named = columns.iter().zip(values).map(|(column, value)| (format!("{quantity}_{column}"), text(*value)));
+        fields.extend(named);
     };
     let full = |m: Option<SampleMoments>| {
         [m.map(|m| m.mean), m.and_then(|m| m.sd), m.and_then(|m| m.se), m.and_then(|m| m.low()), m.and_then(|m| m.high())]
     };
+    let short = |m: Option<SampleMoments>| [m.map(|m| m.mean), m.and_then(|m| m.se)];
     let quantiles = |q: Option<Quantiles>| q.map_or([None; 5], |q| q.0.map(Some));
-    add(&full(row.main));
-    add(&quantiles(row.main_quantiles));
+    let (levels, ends) = (["q05", "q25", "q50", "q75", "q95"], ["mean", "ci95_low", "ci95_high"]);
+    add(main, &["mean", "sd", "se", "ci95_low", "ci95_high"], &full(row.main));
+    add(main, &levels, &quantiles(row.main_quantiles));
     if words.adds_up {
-        add(&[row.average_regret.map(|m| m.mean), row.average_regret.and_then(|m| m.se)]);
-        add(&quantiles(row.average_quantiles));
+        add("average_regret", &["mean", "se"], &short(row.average_regret));
+        add("average_regret", &levels, &quantiles(row.average_quantiles));
     }
-    add(&full(row.second));
-    add(&[row.second_quantiles.map(|q| q.median())]);
+    add(second, &["mean", "sd", "se", "ci95_low", "ci95_high"], &full(row.second));
+    add(second, &["median"], &[row.second_quantiles.map(|q| q.median())]);
     if words.recommends {
-        add(&[row.recommended_regret.map(|m| m.mean), row.recommended_regret.and_then(|m| m.se)]);
+        add("recommended_regret", &["mean", "se"], &short(row.recommended_regret));
     }
     let [mean, _, se, low, high] = full(row.paired_difference);
-    add(&[mean, se, low, high]);
-    let excess = row.cost.and_then(|cost| cost.excess);
-    add(&[excess.map(|m| m.mean), excess.and_then(|m| m.low()), excess.and_then(|m| m.high())]);
-    for ratio in [row.cost.and_then(|cost| cost.ratio), row.cost.and_then(|cost| cost.share?.left)] {
+    add("paired_difference", &["mean", "se", "ci95_low", "ci95_high"], &[mean, se, low, high]);
+    let [mean, _, _, low, high] = full(row.cost.and_then(|cost| cost.excess));
+    add("excess", &ends, &[mean, low, high]);
+    for (name, ratio) in [("ratio", row.cost.and_then(|cost| cost.ratio)), ("share", row.cost.and_then(|cost| cost.share?.left))]
+    {
         let interval = ratio.and_then(|ratio| ratio.interval);
-        add(&[ratio.map(|ratio| ratio.value), interval.map(|ends| ends.0), interval.map(|ends| ends.1)]);
+        add(name, &ends, &[ratio.map(|ratio| ratio.value), interval.map(|ends| ends.0), interval.map(|ends| ends.1)]);
     }
-    fields.push(row.cost.map_or(String::new(), |cost| cost.reference.to_string()));
-    fields.push(row.exponent.filter(|x| x.is_finite()).map_or(String::new(), number));
+    fields.push(("reference".to_owned(), row.cost.map_or(String::new(), |cost| cost.reference.to_string())));
+    fields.push((words.exponent.to_owned(), text(row.exponent)));
     fields
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::collect::tests::{OPEN, PRIVATE, plant};
-    use super::super::compare::sweep_points;
+    use super::super::collect::tests::{OPEN, PRIVATE, planted};
     use super::*;
     use std::collections::BTreeMap;
 
     fn table(epsilons: &[f64], n_trials: u32) -> Vec<BTreeMap<String, String>> {
-        let folder = tempfile::tempdir().expect("a folder");
-        plant(folder.path(), epsilons, &[OPEN, PRIVATE], n_trials);
-        let run = ReportRun::read(folder.path(), None).expect("read");
-        let bytes = csv(Path::new("x"), &run.words, &rows(&run, &sweep_points(&run))).expect("csv");
+        let run = planted(epsilons, &[OPEN, PRIVATE], n_trials);
+        let bytes = csv(Path::new("x"), &run.words, &rows(&run)).expect("csv");
         let mut reader = csv::Reader::from_reader(bytes.as_slice());
         reader.deserialize().map(|row| row.expect("row")).collect()
     }

@@ -37,8 +37,8 @@ impl Chart {
         for panel in &self.panels {
             for series in panel.series.iter().filter(|series| !series.guide) {
                 for (i, (x, y)) in series.points.iter().enumerate() {
-                    let interval = series.intervals.get(i).copied().flatten();
-                    let ends = interval.map_or(",".to_owned(), |(low, high)| format!("{},{}", number(low), number(high)));
+                    let ends =
+                        series.interval(i).map_or(",".to_owned(), |(low, high)| format!("{},{}", number(low), number(high)));
                     text += &format!("{},{},{},{},{ends}\n", quoted(&panel.title), quoted(&series.name), number(*x), number(*y));
                 }
             }
@@ -86,13 +86,14 @@ impl Panel {
         let points: Vec<(usize, &(f64, f64))> = series.points.iter().enumerate().filter(can).collect();
         let colour = format!("privateer{}", series.style % PALETTE.len());
         let mut text = String::new();
-        let ends = |i: usize| series.intervals.get(i).copied().flatten();
         // An end below a logarithmic axis is drawn at its foot.
         let shown = |y: f64| if self.y.can_show(y) { y.clamp(self.y.low, self.y.high) } else { self.y.low };
-        if !series.bars && !series.guide && points.iter().all(|(i, _)| ends(*i).is_some()) && 1 < points.len() {
+        if !series.bars && !series.guide && points.iter().all(|(i, _)| series.interval(*i).is_some()) && 1 < points.len() {
             let side = |high: bool| {
                 let end = |&(i, (x, _)): &(usize, &(f64, f64))| {
-                    ends(i).map(|(low, top)| format!("({},{})", number(*x), number(shown(if high { top } else { low }))))
+                    series
+                        .interval(i)
+                        .map(|(low, top)| format!("({},{})", number(*x), number(shown(if high { top } else { low }))))
                 };
                 points.iter().filter_map(end).collect::<Vec<_>>()
             };
@@ -115,7 +116,7 @@ impl Panel {
         };
         let coordinates: Vec<String> = points
             .iter()
-            .map(|&(i, (x, y))| match ends(i).filter(|_| series.bars) {
+            .map(|&(i, (x, y))| match series.interval(i).filter(|_| series.bars) {
                 Some((low, high)) => {
                     format!(
                         "({},{}) += (0,{}) -= (0,{})",

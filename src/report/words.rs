@@ -7,7 +7,6 @@ use crate::record::{Measures, Quantity};
 pub(super) struct ReportWords {
     /// Name of what is compared: "policy".
     pub(super) who: &'static str,
-    /// The plural of `who`.
     pub(super) many: &'static str,
     /// The quantity that the page is about.
     pub(super) measure: Quantity,

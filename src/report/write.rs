@@ -2,7 +2,6 @@
 
 use super::answer::Answer;
 use super::collect::ReportRun;
-use super::compare::sweep_points;
 use super::lead_figures::lead_figures;
 use super::page::page;
 use super::page_tables::TerminalTable;
@@ -59,45 +58,37 @@ pub fn write_report_of(out: &Path, written: WrittenRows, each: &(dyn Fn(u64) + S
 
 fn write(out: &Path, run: ReportRun) -> Result<Outcome, Error> {
     let removed = remove_unfinished(out)?;
-    let Made { files, summary, table, answer, settings } = make(out, &run)?;
+    let (files, outcome) = make(out, &run)?;
     let plots = out.join("plots");
     fs::create_dir_all(&plots).map_err(|source| Error::io("create the folder", &plots, source))?;
     for (name, bytes) in &files {
         write_whole(&out.join(name), bytes, "write the report")?;
     }
-    let (report_path, summary_path) = (out.join(PAGE_NAME), out.join(SUMMARY_NAME));
-    let (enough, best) = (settings.enough(), settings.best());
-    Ok(Outcome { summary, report_path, summary_path, table, answer, enough, best, removed })
+    Ok(Outcome { removed, ..outcome })
 }
 
-/// A report that is not written yet.
-struct Made {
-    /// Names relative to the folder, and contents; the page comes last.
-    files: Vec<(String, Vec<u8>)>,
-    summary: Vec<SummaryRow>,
-    table: TerminalTable,
-    answer: Vec<String>,
-    settings: Settings,
-}
+/// Names relative to the folder, and contents; the page comes last.
+type Files = Vec<(String, Vec<u8>)>;
 
 /// Makes every file of a report: a function of the manifest, the parts and the audit alone.
-fn make(out: &Path, run: &ReportRun) -> Result<Made, Error> {
-    let points = sweep_points(run);
-    let summary = summary::rows(run, &points);
-    let csv = summary::csv(&out.join(SUMMARY_NAME), &run.words, &summary)?;
+fn make(out: &Path, run: &ReportRun) -> Result<(Files, Outcome), Error> {
+    let (report_path, summary_path) = (out.join(PAGE_NAME), out.join(SUMMARY_NAME));
+    let summary = summary::rows(run);
+    let csv = summary::csv(&summary_path, &run.words, &summary)?;
     let drawn = run.with_references_everywhere();
     let settings = Settings::of(run, &summary);
     let mut figures = lead_figures(run, &settings);
     let has_maps = figures.iter().flat_map(|figure| &figure.chart.panels).any(|panel| !panel.tiles.is_empty());
-    figures.extend(figures::figures(&drawn, &sweep_points(&drawn), has_maps));
-    let answer = Answer::of(run, &points, &settings);
-    let page = page(run, &points, &summary, &answer, &figures, page_audit::section(out)?);
+    figures.extend(figures::figures(&drawn, has_maps));
+    let answer = Answer::of(run, &settings);
+    let page = page(run, &summary, &answer, &figures, page_audit::section(out)?);
     let mut files = vec![(SUMMARY_NAME.to_owned(), csv)];
     files.extend(figures.iter().map(|figure| (format!("plots/{}.svg", figure.stem), figure.chart.svg().into_bytes())));
     files.push(("plots/curves.csv".to_owned(), figures::curves_csv(run).into_bytes()));
     files.push((PAGE_NAME.to_owned(), page.into_bytes()));
-    let table = TerminalTable::of(run, &points, &summary);
-    Ok(Made { files, table, summary, answer: answer.lead, settings })
+    let (table, answer) = (TerminalTable::of(run, &summary), answer.lead);
+    let (enough, best) = (settings.enough(), settings.best());
+    Ok((files, Outcome { summary, report_path, summary_path, table, answer, enough, best, removed: 0 }))
 }
 
 /// States how the report in a folder compares with the one that its parts give.
@@ -116,7 +107,7 @@ pub struct ComparedReport {
 /// Calls `each` as [`write_report`] does.
 pub fn compare_report(out: &Path, each: &(dyn Fn(u64) + Sync)) -> Result<ComparedReport, Error> {
     let mut compared = ComparedReport::default();
-    for (name, bytes) in make(out, &ReportRun::read_counted(out, None, each)?)?.files {
+    for (name, bytes) in make(out, &ReportRun::read_counted(out, None, each)?)?.0 {
         match compare_file(out, &name, &bytes)? {
             FileState::Intact => compared.n_intact += 1,
             FileState::Missing => compared.missing.push(name),

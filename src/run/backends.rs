@@ -106,9 +106,6 @@ pub fn prefer_adapter(adapter: Option<&str>, shard: Option<Shard>) -> Result<(),
 }
 
 /// Refuses the name of an adapter: there is none.
-///
-/// # Errors
-/// [`Error::Device`] where one is named.
 #[cfg(not(feature = "gpu"))]
 pub fn prefer_adapter(adapter: Option<&str>, _shard: Option<Shard>) -> Result<(), Error> {
     if adapter.is_some() { gpu_backend(None, true, false, |_| ()).map(drop) } else { Ok(()) }
@@ -200,27 +197,21 @@ fn automatic_for(sweep: &Sweep, data: &DataFolder, threads: Option<usize>, note:
         return Ok(cpu());
     }
     let (backend, threads) = (Cpu::default(), threads.unwrap_or_else(cores));
+    let because = |reason: String, opened: OpenedBackend| Ok(OpenedBackend { reason: Some(reason), ..opened });
     let workloads = workloads(sweep, &Preparation::new(sweep, data, &backend))?;
     let least = Prediction::of(&workloads, threads, &UNBOUNDED);
     if !least.pays() {
-        let reason = format!("cpu: no GPU would be {LEAST_GAIN} times faster here: at best {least}");
-        return Ok(OpenedBackend { reason: Some(reason), ..cpu() });
+        return because(format!("cpu: no GPU would be {LEAST_GAIN} times faster here: at best {least}"), cpu());
     }
     let Some(gpu) = hardware(note) else { return Ok(cpu()) };
-    let prediction = match device_rates(&gpu) {
-        Ok(rates) => Prediction::of(&workloads, threads, &rates),
-        Err(error) => {
-            let reason = format!("cpu: {} could not be measured: {error}", gpu.facts().name);
-            return Ok(OpenedBackend { reason: Some(reason), ..cpu() });
-        }
-    };
     let name = gpu.facts().name.clone();
-    Ok(if prediction.pays() {
-        OpenedBackend { reason: Some(format!("gpu: {name}, predicted: {prediction}")), ..with_fallback(gpu, None, note) }
-    } else {
-        let reason = format!("cpu: {name} would not be {LEAST_GAIN} times faster: {prediction}");
-        OpenedBackend { reason: Some(reason), ..cpu() }
-    })
+    match device_rates(&gpu).map(|rates| Prediction::of(&workloads, threads, &rates)) {
+        Err(error) => because(format!("cpu: {name} could not be measured: {error}"), cpu()),
+        Ok(prediction) if prediction.pays() => {
+            because(format!("gpu: {name}, predicted: {prediction}"), with_fallback(gpu, None, note))
+        }
+        Ok(prediction) => because(format!("cpu: {name} would not be {LEAST_GAIN} times faster: {prediction}"), cpu()),
+    }
 }
 
 /// Returns the measured rates of a device.

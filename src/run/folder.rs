@@ -139,7 +139,6 @@ fn take_rates(sweep: &Sweep, preparation: &Preparation<'_>, out: &Path, options:
     Ok(())
 }
 
-/// Returns the trial-rounds of a unit.
 fn rounds(sweep: &Sweep, unit: Unit) -> u64 {
     let first = u64::from(unit.block) * sweep.block;
     sweep.cells[unit.cell as usize].rounds * (sweep.block.min(sweep.trials - first))

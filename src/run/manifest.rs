@@ -7,14 +7,12 @@ use crate::spec::{Recorded, Sweep};
 use privateer_backend::{Backend, Counters};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Returns the record of a run that has counted nothing yet.
 pub(super) fn run_record(backend: &dyn Backend, threads: usize, share: &Share) -> RunRecord {
     let mut record = RunRecord::new(backend.name().to_owned(), backend.adapter(), cpu_features(), threads);
     record.shard = (*share != Share::All).then(|| share.to_string());
     record
 }
 
-/// Returns the manifest of a run.
 pub(super) fn manifest(sweep: &Sweep, cells: Vec<CellInfo>) -> Manifest {
     let environments: BTreeSet<&str> = cells.iter().map(|cell| cell.environment.as_str()).collect();
     Manifest {

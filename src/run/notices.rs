@@ -7,9 +7,6 @@ use privateer_backend::Counters;
 use privateer_config::error::Error;
 
 /// Reports settings that mislead, before anything is simulated.
-///
-/// # Errors
-/// [`Error::Input`] if there are any and the options are strict.
 pub(super) fn before(sweep: &Sweep, cells: &[CellInfo], options: &RunOptions, observer: &dyn RunObserver) -> Result<(), Error> {
     let found = grouped_warnings(cells.iter().map(|cell| (cell.label.as_str(), cell.warnings.as_slice())));
     if options.strict {

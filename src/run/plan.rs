@@ -157,7 +157,6 @@ fn try_trials(sweep: &Sweep, preparation: &Preparation<'_>, cell: u32, trials: u
     Ok(elapsed + pace * (rounds - done) as f64)
 }
 
-/// Follows trials and ends them in time.
 struct Tried<'a> {
     /// Processor time of the pool's one thread: other programs of the machine do not count.
     started: Duration,

@@ -18,13 +18,11 @@ pub(super) struct Recorder<'a> {
     parts: PartWriter,
     observer: &'a dyn RunObserver,
     released: Mutex<BTreeMap<u32, ReleaseSummary>>,
-    /// Parts of this run.
     written: Mutex<Vec<PartId>>,
     rows: Mutex<WrittenRows>,
 }
 
 impl<'a> Recorder<'a> {
-    /// Creates a recorder of a run that has stored nothing yet.
     pub(super) fn new(out: &'a Path, manifest: &'a Manifest, sweep: &'a Sweep, observer: &'a dyn RunObserver) -> Self {
         Self {
             out,
@@ -41,9 +39,6 @@ impl<'a> Recorder<'a> {
     /// Removes the parts of this run and returns their number.
     ///
     /// A device that gave a wrong answer may have given others before.
-    ///
-    /// # Errors
-    /// [`Error::Io`] if the disk refuses.
     pub(super) fn remove_written(&self) -> Result<usize, Error> {
         let written = self.written.lock().unwrap_or_else(PoisonError::into_inner);
         for &id in written.iter() {
@@ -54,9 +49,6 @@ impl<'a> Recorder<'a> {
     }
 
     /// Writes the parts that wait for others.
-    ///
-    /// # Errors
-    /// [`Error::Io`] if the disk refuses.
     pub(super) fn finish(&self) -> Result<(), Error> {
         self.parts.finish()
     }
