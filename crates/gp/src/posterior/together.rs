@@ -1,9 +1,7 @@
 //! Computes the factors of several models from sums together, eight interleaved trials at a time, with equal bits.
 
 use super::sums::{Repair, SumsPosterior, SumsUpdate, Unusable};
-use privateer_numerics::linalg::{
-    Eight, Factorize, Invert, LANES, Solve, TILE, TriangleSums, interleave_upper, place, separate_lower,
-};
+use privateer_numerics::linalg::{Eight, LANES, TILE, TriangleSums, factor_eight, interleave_upper, place, separate_lower};
 use std::cell::RefCell;
 
 /// Fewest models that are interleaved: fewer leave too many SIMD lanes unused.
@@ -86,10 +84,7 @@ impl Interleaved {
         let scale = Eight(std::array::from_fn(|lane| models[of(lane)].0.row_scale()));
         weights.clear();
         weights.extend((0..n).map(|i| Eight(moments.map(|moment| moment[i]))));
-        let arch = pulp::Arch::new();
-        arch.dispatch(Factorize { a: upper, pivots, inverses });
-        arch.dispatch(Invert { u: upper, inverses, scale, rows });
-        arch.dispatch(Solve { u: upper, padded, b: weights });
+        factor_eight(upper, pivots, inverses, scale, rows, weights);
         let positive: [bool; LANES] = std::array::from_fn(|lane| {
             lane < models.len() && pivots[..n].iter().all(|pivot| 0.0 < pivot.0[lane] && pivot.0[lane].is_finite())
         });
