@@ -1,6 +1,6 @@
 //! Computes the factors of several models from sums together, eight interleaved trials at a time, with equal bits.
 
-use super::sums::{Repair, SumsPosterior, SumsUpdate, Unusable};
+use super::sums::{SumsPosterior, SumsUpdate, Unusable};
 use privateer_numerics::linalg::{Eight, LANES, TILE, TriangleSums, factor_eight, interleave_upper, place, separate_lower};
 use std::cell::RefCell;
 
@@ -36,7 +36,7 @@ pub fn take_together(models: &mut [(&mut SumsPosterior, SumsUpdate<'_>)]) -> Mad
     let (mut results, mut together) = (Vec::with_capacity(models.len()), 0);
     for models in models.chunks_mut(LANES) {
         let n = models[0].1.moment.len();
-        let suits = |sums: &SumsUpdate<'_>| sums.moment.len() == n && matches!(sums.repair, Repair::IfNeeded { .. });
+        let suits = |sums: &SumsUpdate<'_>| sums.moment.len() == n && !sums.repair.always;
         let made = if LEAST <= models.len() && models.iter().all(|(_, sums)| suits(sums)) {
             SCRATCH.with_borrow_mut(|scratch| scratch.take(n, models))
         } else {
@@ -100,6 +100,7 @@ impl Interleaved {
 
 #[cfg(test)]
 mod tests {
+    use super::super::Repair;
     use super::*;
     use crate::score::{FeatureTable, ScoreModel};
     use privateer_numerics::rng::{Purpose, Streams};
@@ -116,7 +117,7 @@ mod tests {
             let model = SumsPosterior::new(Arc::new(table), 9.0, 0.5, 0.3);
             let entries = n * (n + 1) / 2;
             let draws: Vec<Vec<f64>> = (0..count).map(|_| (0..entries + n).map(|_| stream.normal()).collect()).collect();
-            let repair = Repair::IfNeeded { floor: 0.1 };
+            let repair = Repair { always: false, floor: 0.1 };
             let sums = |i: usize| {
                 let (gram, moment) = draws[i].split_at(entries);
                 SumsUpdate { gram, moment, diagonal: if i == 1 { -3.0 } else { 4.0 * n as f64 }, repair }
