@@ -62,8 +62,7 @@ impl FeaturesPlan for nystrom::FixedDictionary {
     fn at(&self, problem: &Problem, points: &Points) -> Result<Option<FeatureTable>, Error> {
         let SharedInputs { gram, points: Some(domain), kernel: Some(kernel) } = problem.shared()? else { return Ok(None) };
         let dictionary = self.resolve(gram.as_ref())?;
-        let beyond = nystrom::Beyond { domain, kernel: kernel.as_ref(), points };
-        nystrom::nystrom_at(gram.as_ref(), &dictionary, &beyond).map(Some)
+        nystrom::nystrom_at(gram.as_ref(), &dictionary, domain, kernel.as_ref(), points).map(Some)
     }
 }
 

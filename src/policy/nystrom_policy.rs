@@ -196,7 +196,7 @@ impl PreparedSketch {
         let posterior = SketchedPosterior::new(Arc::clone(&self.gram), self.prior_bound, self.keys.ridge, self.keys.follows());
         let mut model = self.around(posterior, NystromState::default());
         if let Some(dictionary) = &self.fixed {
-            model.posterior.set_dictionary(dictionary.clone());
+            model.posterior.set_dictionary(dictionary.clone(), None);
             model.posterior.refresh();
         }
         model
@@ -242,7 +242,7 @@ impl PreparedSketch {
             let Some(root) = model.root.as_ref().and_then(|root| root.reaching(&dictionary)) else {
                 return Err(unreadable("its coordinates are not those of its domain".to_owned()));
             };
-            model.posterior.set_symmetric_dictionary(dictionary, &root);
+            model.posterior.set_dictionary(dictionary, Some(root));
             model.posterior.refresh();
         }
         Ok(model)
@@ -333,10 +333,7 @@ impl SketchModel {
             let dictionary = self.draw(&variances, &uniforms, point);
             let root = self.root.as_ref().filter(|_| self.wants_symmetric).and_then(|root| root.reaching(&dictionary));
             self.state.symmetric = root.is_some();
-            match &root {
-                Some(root) => self.posterior.set_symmetric_dictionary(dictionary, root),
-                None => self.posterior.set_dictionary(dictionary),
-            }
+            self.posterior.set_dictionary(dictionary, root);
             self.posterior.refresh();
         } else {
             self.posterior.follow(slot);

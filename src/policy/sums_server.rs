@@ -266,11 +266,8 @@ impl SumsServer {
     pub fn open_factor(&mut self) -> Option<(&mut SumsPosterior, SumsUpdate<'_>)> {
         let (m, ridge) = (self.shared.need.n_features, self.shared.ridge());
         let (gram, moment) = self.sums.parts(m);
-        let repair = if self.bounds.clips {
-            Repair::Always { floor: self.bounds.floor + ridge }
-        } else {
-            Repair::IfNeeded { floor: ridge }
-        };
+        let always = self.bounds.clips;
+        let repair = Repair { always, floor: if always { self.bounds.floor + ridge } else { ridge } };
         let sums = SumsUpdate { gram, moment, diagonal: self.bounds.shift + ridge, repair };
         self.open.then_some((&mut self.posterior, sums))
     }

@@ -13,8 +13,7 @@ pub struct Points {
 impl Points {
     /// Creates points from `n_points * dimension` coordinates; `dimension` is at least 1.
     pub fn new(dimension: usize, coordinates: Vec<f64>) -> Self {
-        assert!(0 < dimension && coordinates.len().is_multiple_of(dimension), "coordinates do not fill whole points");
-        Self { dimension, coordinates: Arc::new(coordinates) }
+        Self::shared(dimension, Arc::new(coordinates))
     }
 
     /// Creates points as [`Points::new`] does, over shared coordinates.

@@ -68,12 +68,7 @@ pub struct Plays {
 }
 
 impl Plays {
-    /// Creates the plays of the points of a table.
-    pub fn of_points(table: Arc<FeatureTable>) -> Self {
-        Self { table, axes: None, sums: Vec::new() }
-    }
-
-    /// Creates the plays of a product domain with these axes, or of the table without axes.
+    /// Creates the plays of a product domain with these axes, or of the points of the table without axes.
     pub fn new(table: Arc<FeatureTable>, axes: Option<Arc<[AxisFeatures]>>) -> Self {
         Self { table, axes, sums: Vec::new() }
     }
@@ -113,18 +108,21 @@ impl Plays {
 
     /// Returns the largest `|phi|` of a play.
     pub fn largest_norm(&self) -> f64 {
-        let largest = |rows: Range<usize>| rows.map(|row| dot(self.table.row(row), self.table.row(row))).fold(0.0, f64::max);
-        let square: f64 = match &self.axes {
-            Some(axes) => axes.iter().map(|axis| largest(axis.rows.clone())).sum(),
-            None => largest(0..self.table.n_points),
-        };
-        square.sqrt()
+        self.largest(|row| self.square(row)).sqrt()
     }
 
     /// Returns the largest `residual + |phi|²` of a play.
     pub fn prior_bound(&self) -> f64 {
-        let square = |row: usize| self.table.residual[row] + dot(self.table.row(row), self.table.row(row));
-        let largest = |rows: Range<usize>| rows.map(square).fold(0.0, f64::max);
+        self.largest(|row| self.table.residual[row] + self.square(row))
+    }
+
+    fn square(&self, row: usize) -> f64 {
+        dot(self.table.row(row), self.table.row(row))
+    }
+
+    /// Returns the largest sum over the rows of a play.
+    fn largest(&self, of_row: impl Fn(usize) -> f64) -> f64 {
+        let largest = |rows: Range<usize>| rows.map(&of_row).fold(0.0, f64::max);
         match &self.axes {
             Some(axes) => axes.iter().map(|axis| largest(axis.rows.clone())).sum(),
             None => largest(0..self.table.n_points),

@@ -146,8 +146,8 @@ mod tests {
         rewards[7].insert(f64::MAX, 2.0);
         rewards[8].insert(f64::MAX, 2.0);
         let mut all = few.clone();
-        few.set_dictionary(dictionary.clone());
-        all.set_symmetric_dictionary(dictionary, &root);
+        few.set_dictionary(dictionary.clone(), None);
+        all.set_dictionary(dictionary, Some(root));
         let found = [few, all].map(|mut posterior| {
             posterior.refresh();
             let truncated = truncated(&posterior, &rewards);

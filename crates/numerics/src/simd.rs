@@ -4,8 +4,7 @@
 ///
 /// A dispatch compiles its body once for each width of vector units, and only code that is inlined into it is widened: a plain
 /// closure need not be. Generic parameters stand in brackets behind the name. With `where simd: S`, the body is given the
-/// instructions of the processor, of type `S`. With `fn call(self: Frame)`, it implements the call of a structure that holds the
-/// arguments.
+/// instructions of the processor, of type `S`.
 ///
 /// ```
 /// use privateer_numerics::vectorised;
@@ -33,17 +32,6 @@
 /// ```
 #[macro_export]
 macro_rules! vectorised {
-    (fn call($self:ident: $frame:ty) $body:block) => {
-        $crate::vectorised! { fn call($self: $frame) -> () $body }
-    };
-    (fn call($self:ident: $frame:ty) -> $output:ty $body:block) => {
-        impl $crate::pulp::NullaryFnOnce for $frame {
-            type Output = $output;
-
-            #[inline(always)]
-            fn call($self) -> $output $body
-        }
-    };
     (
         $(#[$attribute:meta])* $visibility:vis fn $name:ident $([$($generics:tt)*])? ($($argument:ident: $type:ty),* $(,)?)
         $(where $simd:ident: $lanes:ident)? $body:block
@@ -57,19 +45,8 @@ macro_rules! vectorised {
         $(#[$attribute:meta])* $visibility:vis fn $name:ident $([$($generics:tt)*])? ($($argument:ident: $type:ty),* $(,)?)
         -> $output:ty $body:block
     ) => {
-        $(#[$attribute])*
-        $visibility fn $name<$($($generics)*)?>($($argument: $type),*) -> $output {
-            struct Frame<T>(T);
-            impl<$($($generics)*)?> $crate::pulp::NullaryFnOnce for Frame<($($type,)*)> {
-                type Output = $output;
-
-                #[inline(always)]
-                fn call(self) -> $output {
-                    let ($($argument,)*) = self.0;
-                    $body
-                }
-            }
-            $crate::pulp::Arch::new().dispatch(Frame(($($argument,)*)))
+        $crate::vectorised! {
+            $(#[$attribute])* $visibility fn $name $([$($generics)*])? ($($argument: $type),*) -> $output where _simd: Lanes $body
         }
     };
     (

@@ -23,7 +23,7 @@ impl Followed {
     fn new(gram: &Arc<dyn GramSource>, trial: usize, as_factor: bool) -> Self {
         let mut posterior = SketchedPosterior::new(Arc::clone(gram), 1.0, [0.5, 1e-2, 1e-4][trial], true);
         let n = gram.n_points() as u32;
-        posterior.set_dictionary((0..24).map(|i| i * (n - 1) / 23).collect());
+        posterior.set_dictionary((0..24).map(|i| i * (n - 1) / 23).collect(), None);
         posterior.refresh();
         Self { posterior, sums: Vec::new(), as_factor }
     }
@@ -55,7 +55,7 @@ impl Driven for Followed {
             points.extend((0..36).map(|i| 8 * i));
             points.sort_unstable();
             points.dedup();
-            posterior.set_dictionary(points);
+            posterior.set_dictionary(points, None);
             posterior.refresh();
         } else {
             posterior.follow(slot);

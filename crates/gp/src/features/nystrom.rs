@@ -113,20 +113,15 @@ pub fn nystrom(gram: &dyn GramSource, dictionary: &[u32]) -> Result<FeatureTable
     features(gram, dictionary, gram.n_points(), &column, &|point| gram.diagonal(point))
 }
 
-/// Points outside of a domain, with the data for their covariances with it.
-#[derive(Debug)]
-pub struct Beyond<'a> {
-    /// The domain of the dictionary.
-    pub domain: &'a Points,
-    /// The kernel of its covariance.
-    pub kernel: &'a dyn Kernel,
-    /// The points.
-    pub points: &'a Points,
-}
-
 /// Evaluates the features of [`nystrom`] at points outside of the domain.
-pub fn nystrom_at(gram: &dyn GramSource, dictionary: &[u32], beyond: &Beyond<'_>) -> Result<FeatureTable, Error> {
-    let Beyond { domain, kernel, points } = *beyond;
+/// * `gram` — covariance of the domain of the dictionary, with its `domain` and `kernel`
+pub fn nystrom_at(
+    gram: &dyn GramSource,
+    dictionary: &[u32],
+    domain: &Points,
+    kernel: &dyn Kernel,
+    points: &Points,
+) -> Result<FeatureTable, Error> {
     let column = |point: u32, out: &mut [f64]| {
         for (x, out) in out.iter_mut().enumerate() {
             *out = kernel.value(domain.point(point as usize), points.point(x));

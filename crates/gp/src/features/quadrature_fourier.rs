@@ -13,8 +13,7 @@
 
 use super::measured_error;
 use crate::kernel::{Kernel, Summand};
-use crate::score::AxisFeatures;
-use crate::score::{FeatureTable, FourierForm};
+use crate::score::{AxisFeatures, FeatureTable, FourierForm};
 use crate::special::MOST_NODES;
 use crate::{Points, ProductDomain};
 use privateer_config::error::{Diagnostic, Error};
@@ -238,7 +237,7 @@ impl QuadratureMap {
         let form = match &self.groups[..] {
             [group] if !group.zero => Some(FourierForm {
                 dimension: self.dimension,
-                points: (0..n_points).flat_map(|i| points.point(i).iter().copied()).collect(),
+                points: points.coordinates().as_slice().into(),
                 frequencies: group.frequencies.clone(),
                 amplitudes: group.amplitudes.clone(),
             }),
@@ -289,13 +288,8 @@ fn summands(kernel: &dyn Kernel, dimension: usize) -> Option<Vec<Summand>> {
     })
 }
 
-/// Returns the number of features: the sum of `nodes^d` over groups of d coordinates.
-fn n_features(nodes: usize, summands: &[Summand]) -> f64 {
-    summands.iter().map(|summand| libm::pow(nodes as f64, summand.coordinates.len() as f64)).sum()
-}
-
 fn allow(nodes: usize, summands: &[Summand]) -> Result<(), Error> {
-    let features = n_features(nodes, summands);
+    let features: f64 = summands.iter().map(|summand| libm::pow(nodes as f64, summand.coordinates.len() as f64)).sum();
     if features <= MOST_FEATURES {
         return Ok(());
     }

@@ -52,7 +52,7 @@ pub fn random_fourier(points: &Points, frequencies: &[f64], variance: f64, kerne
     }
     let form = FourierForm {
         dimension: points.dimension(),
-        points: (0..n_points).flat_map(|i| points.point(i).iter().copied()).collect(),
+        points: points.coordinates().as_slice().into(),
         frequencies: frequencies.to_vec(),
         amplitudes: vec![amplitude; m],
     };

@@ -50,23 +50,17 @@ impl Kernel for Additive {
         if let (true, Some(variance)) = (a == b, self.part.variance()) {
             return variance;
         }
-        let mut sum = 0.0;
-        let mut count = 0.0;
-        match self.part.dimension() {
-            // All groups are alike, so the part itself serves each of them.
-            None => {
-                for group in self.groups(a.len()) {
-                    sum += self.part.value(&a[group.clone()], &b[group]);
-                    count += 1.0;
-                }
-            }
-            Some(_) => {
-                for group in self.groups(a.len()) {
-                    let Some(part) = self.part.on_coordinates(group.clone()) else { return f64::NAN };
-                    sum += part.value(&a[group.clone()], &b[group]);
-                    count += 1.0;
-                }
-            }
+        let is_alike = self.part.dimension().is_none();
+        let (mut sum, mut count) = (0.0, 0.0);
+        for group in self.groups(a.len()) {
+            let (a, b) = (&a[group.clone()], &b[group.clone()]);
+            // If all groups are alike, the part itself serves each of them.
+            sum += if is_alike {
+                self.part.value(a, b)
+            } else {
+                self.part.on_coordinates(group).map_or(f64::NAN, |part| part.value(a, b))
+            };
+            count += 1.0;
         }
         sum / count
     }

@@ -28,8 +28,7 @@ pub trait Kernel: Send + Sync + fmt::Debug {
     ///
     /// `None` for any other kernel or dimension, and where sums would cost as much as the kernel's values. They differ from
     /// sums of the values by their rounding.
-    fn plane_sums(&self, points: &Points) -> Option<PlaneSums> {
-        let _ = points;
+    fn plane_sums(&self, _points: &Points) -> Option<PlaneSums> {
         None
     }
 
@@ -46,8 +45,7 @@ pub trait Kernel: Send + Sync + fmt::Debug {
     }
 
     /// Returns the covariance of these points as a formula for devices, if there is one.
-    fn form(&self, points: &Points) -> Option<KernelForm> {
-        let _ = points;
+    fn form(&self, _points: &Points) -> Option<KernelForm> {
         None
     }
 
@@ -56,8 +54,7 @@ pub trait Kernel: Send + Sync + fmt::Debug {
     /// The inputs have a flat prior, and the noise is independent and normal with this variance in each of `dimension`
     /// coordinates. The result is a kernel between the released inputs of different rows. The rest of a row's variance,
     /// `k(x, x)` minus the kernel at distance 0, belongs to that row alone. `None` if no formula is known.
-    fn under_input_noise(&self, noise_variance: f64, dimension: usize) -> Option<Arc<dyn Kernel>> {
-        let _ = (noise_variance, dimension);
+    fn under_input_noise(&self, _noise_variance: f64, _dimension: usize) -> Option<Arc<dyn Kernel>> {
         None
     }
 
@@ -65,16 +62,14 @@ pub trait Kernel: Send + Sync + fmt::Debug {
     ///
     /// Then `E cos(w · (a - b)) = k(a, b) / k(0)` (Bochner). `None`, without a draw, if the kernel has no spectral
     /// density.
-    fn sample_frequency(&self, dimension: usize, stream: &mut Stream) -> Option<Vec<f64>> {
-        let _ = (dimension, stream);
+    fn sample_frequency(&self, _dimension: usize, _stream: &mut Stream) -> Option<Vec<f64>> {
         None
     }
 
     /// Returns one-dimensional kernels, one per coordinate, whose product is this kernel.
     ///
     /// `None` if the kernel is no product of that form.
-    fn axis_factors(&self, dimension: usize) -> Option<Vec<Arc<dyn Kernel>>> {
-        let _ = dimension;
+    fn axis_factors(&self, _dimension: usize) -> Option<Vec<Arc<dyn Kernel>>> {
         None
     }
 
@@ -89,30 +84,26 @@ pub trait Kernel: Send + Sync + fmt::Debug {
     ///
     /// The rule is a list of (frequency, weight) by ascending frequency and symmetric; `sum_i w_i cos(f_i r)`
     /// approximates `k(r) / k(0)`, and the weights sum to 1.
-    fn spectral_rule(&self, nodes: usize) -> Option<Vec<(f64, f64)>> {
-        let _ = nodes;
+    fn spectral_rule(&self, _nodes: usize) -> Option<Vec<(f64, f64)>> {
         None
     }
 
     /// Returns a proved bound on the error of [`Kernel::spectral_rule`], as a share of `k(0)`.
     ///
     /// It holds for a kernel of one coordinate and distances up to `extent`.
-    fn spectral_bound(&self, nodes: usize, extent: f64) -> Option<f64> {
-        let _ = (nodes, extent);
+    fn spectral_bound(&self, _nodes: usize, _extent: f64) -> Option<f64> {
         None
     }
 
     /// Returns kernels of disjoint ranges of coordinates, ascending, whose sum is this kernel.
     ///
     /// `None` if the kernel is no sum of that form.
-    fn summands(&self, dimension: usize) -> Option<Vec<Summand>> {
-        let _ = dimension;
+    fn summands(&self, _dimension: usize) -> Option<Vec<Summand>> {
         None
     }
 
     /// Returns this kernel restricted to a range of coordinates; `None` if that has no meaning.
-    fn on_coordinates(&self, coordinates: Range<usize>) -> Option<Arc<dyn Kernel>> {
-        let _ = coordinates;
+    fn on_coordinates(&self, _coordinates: Range<usize>) -> Option<Arc<dyn Kernel>> {
         None
     }
 }

@@ -59,11 +59,10 @@ impl Lengthscales {
 
     /// Returns coordinates divided by their length-scales, `n_points x dimension` row-major.
     pub fn scaled(&self, points: &Points) -> Arc<[f64]> {
-        let d = points.dimension();
         if let Self::Isotropic(l) = self {
             return points.coordinates().iter().map(|x| x / l).collect();
         }
-        (0..points.n_points()).flat_map(|i| points.point(i).iter().enumerate().take(d).map(|(j, x)| x / self.of(j))).collect()
+        (0..points.n_points()).flat_map(|i| points.point(i).iter().enumerate().map(|(j, x)| x / self.of(j))).collect()
     }
 
     /// Returns `Σ_i ((a_i - b_i) / l_i)²`, coordinates ascending; the bits are symmetric in a, b.

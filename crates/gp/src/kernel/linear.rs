@@ -42,7 +42,7 @@ impl Kernel for LinearKernel {
             offset: self.bias,
             row_term: 0.0,
             dimension: points.dimension(),
-            points: (0..points.n_points()).flat_map(|i| points.point(i).iter().copied()).collect(),
+            points: points.coordinates().as_slice().into(),
         })
     }
 }

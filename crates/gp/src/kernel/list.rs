@@ -2,7 +2,7 @@
 
 use super::empirical::Normalise;
 use super::{Kernel, additive, empirical, linear, matern, squared_exponential};
-use privateer_config::params::{Args, Items, Named, find, names};
+use privateer_config::params::{Args, Items, Named, find};
 use std::sync::Arc;
 
 /// States how a kernel is constructed.
@@ -39,16 +39,26 @@ pub static KERNELS: &[Named<KernelBuild>] = &[
     ),
 ];
 
-/// Returns the kernels that the program adds to the list.
-fn added<'a>(args: &Args<'a>) -> Items<'a, Arc<dyn Kernel>> {
-    args.items(&[])
-}
-
 /// Reads a kernel under `key`; `None` if it is wrong (an error is then recorded).
 pub fn parse_kernel(args: &Args<'_>, key: &'static str) -> Option<KernelChoice> {
-    let added = added(args);
-    let kinds: Vec<&'static str> = names(KERNELS).into_iter().chain(added.names()).collect();
-    let variant = args.required_variant(key, "prior covariance", &kinds)?;
+    parse(args, key, "prior covariance", |_| true)
+}
+
+/// Reads the kernel of which a composed one is made; `None` if it is wrong (an error is then recorded).
+pub(super) fn parse_part(args: &Args<'_>, key: &'static str) -> Option<Arc<dyn Kernel>> {
+    let is_plain = |build: &KernelBuild| matches!(build, KernelBuild::Function(_));
+    match parse(args, key, "the kernel of which this one is made", is_plain)? {
+        KernelChoice::Function(kernel) => Some(kernel),
+        KernelChoice::Empirical(_) => None,
+    }
+}
+
+/// Reads one of the listed kernels that are `allowed`, or of those that the program adds.
+fn parse(args: &Args<'_>, key: &'static str, doc: &'static str, allowed: fn(&KernelBuild) -> bool) -> Option<KernelChoice> {
+    let added: Items<'_, Arc<dyn Kernel>> = args.items(&[]);
+    let listed = KERNELS.iter().filter(|entry| allowed(&entry.build)).map(|entry| entry.name);
+    let kinds: Vec<&'static str> = listed.chain(added.names()).collect();
+    let variant = args.required_variant(key, doc, &kinds)?;
     let choice = match find(KERNELS, &variant.kind).map(|entry| entry.build) {
         Some(KernelBuild::Function(build)) => KernelChoice::Function(build(&variant.args)),
         Some(KernelBuild::Composed(build)) => KernelChoice::Function(build(&variant.args)?),
@@ -57,19 +67,4 @@ pub fn parse_kernel(args: &Args<'_>, key: &'static str) -> Option<KernelChoice> 
     };
     args.absorb(&variant.args);
     Some(choice)
-}
-
-/// Reads the kernel of which a composed one is made; `None` if it is wrong (an error is then recorded).
-pub(super) fn parse_part(args: &Args<'_>, key: &'static str) -> Option<Arc<dyn Kernel>> {
-    let plain = |entry: &&Named<KernelBuild>| matches!(entry.build, KernelBuild::Function(_));
-    let added = added(args);
-    let kinds: Vec<&'static str> = KERNELS.iter().filter(plain).map(|entry| entry.name).chain(added.names()).collect();
-    let variant = args.required_variant(key, "the kernel of which this one is made", &kinds)?;
-    let kernel = match find(KERNELS, &variant.kind).map(|entry| entry.build) {
-        Some(KernelBuild::Function(build)) => build(&variant.args),
-        Some(_) => return None,
-        None => added.read(&variant.kind, &variant.args)?,
-    };
-    args.absorb(&variant.args);
-    Some(kernel)
 }

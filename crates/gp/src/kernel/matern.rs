@@ -32,7 +32,6 @@ enum MaternForm {
     ThreeHalves,
     /// nu = 5/2: (1 + z + z²/3) exp(-z)
     FiveHalves,
-    /// Any other.
     General(BesselK),
 }
 

@@ -23,7 +23,6 @@ type Row = [f64; DEGREES.next_multiple_of(8)];
 const NONE: Row = [0.0; DEGREES.next_multiple_of(8)];
 /// Side of a box, in length-scales.
 const WIDTH: f64 = 0.75;
-/// Number of terms.
 const TERMS: usize = DEGREES * (DEGREES + 1) / 2;
 /// Multiply-adds that a kernel's value costs column by column, about.
 const COST_OF_A_VALUE: usize = 20;
@@ -94,7 +93,6 @@ impl PlaneSums {
         true
     }
 
-    /// Adds the sum over these centres at every point.
     fn add_part(&self, centres: &[(usize, f64)], out: &mut [f64]) {
         // Taylor coefficients of every centre around the middles of each axis: the factors of its expansions.
         let factors: [Vec<Vec<Row>>; 2] = [0, 1].map(|axis| {

@@ -79,7 +79,7 @@ proptest! {
         let mut gram: Vec<f64> = p.iter().flat_map(|a| p.iter().map(|b| k.value(a, b)).collect::<Vec<_>>()).collect();
         let trace: f64 = (0..12).map(|i| gram[i * 13]).sum();
         let repair = cholesky_repaired(&mut gram, 12);
-        prop_assert!(repair.is_ok_and(|r| r.jitter <= 1e-10 * trace), "{:?}", repair);
+        prop_assert!(repair.is_ok_and(|jitter| jitter <= 1e-10 * trace), "{:?}", repair);
     }
 
     #[test]

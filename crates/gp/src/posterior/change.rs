@@ -1,6 +1,6 @@
 //! Bookkeeping of the observations of a posterior that a scoring backend has not yet applied.
 
-use super::StreakUpdate;
+use super::streak::StreakUpdate;
 use crate::score::Change;
 
 /// Records what changed in a posterior since a backend last read the change.
@@ -48,7 +48,6 @@ impl PendingChange {
         self.rebuilt = false;
     }
 
-    /// Returns the change.
     pub fn get(&self) -> Change<'_> {
         match (self.pending, self.last) {
             (0, _) => Change::None,

@@ -6,9 +6,7 @@ use crate::score::{Basis, Change, Moments, ScoreModel, lowest_within_tie};
 /// A posterior over a finite domain, as a policy holds it.
 pub trait Posterior: ScoreModel {
     /// Assigns the next point index to the play with these rows, one per axis (product domains).
-    fn define(&mut self, rows: &[u32]) {
-        let _ = rows;
-    }
+    fn define(&mut self, _rows: &[u32]) {}
 
     /// Adds one observation of `point`.
     fn observe(&mut self, point: usize, reward: f64);

@@ -17,6 +17,7 @@
 //! `A = K + ridge diag(1/count) = L L^T`, `T = L^{-1} K`, variance `k - |T|²` per point. The state is a function of the
 //! observations alone, so every execution path gives the same bits.
 
+use super::design::observed_factor;
 use super::{Posterior, Visits};
 use crate::score::{Basis, Change, GramSource, MomentTable, Moments, ScoreModel, StateError};
 use privateer_numerics::linalg::{self, Columns, padded_length};
@@ -244,7 +245,9 @@ impl CovariancePosterior {
             covariances = self.covariances_at_start(point as usize);
         }
         let (n_ended, stride) = (self.state.streaks.len(), covariances.len());
-        catch_up(&mut covariances, &self.ended[held * stride..], point as usize);
+        let ended = &self.ended[held * stride..];
+        let weights: Vec<f64> = ended.chunks_exact(stride).map(|c| -c[point as usize]).collect();
+        linalg::add_rows_wide(&weights, |streak| &ended[streak * stride..], &mut covariances);
         self.open = Moments { mean: self.before[0][point as usize], variance: covariances[point as usize].max(0.0) };
         self.covariances[at] = (n_ended, covariances);
         self.sum_before = self.visits.sums[at];
@@ -281,21 +284,13 @@ impl CovariancePosterior {
     /// Returns false and changes nothing if the factorization fails.
     fn start_anew(&mut self) -> bool {
         let (visits, n) = (&self.visits, self.n());
-        let k = visits.n_distinct();
-        let mut start = Columns::zeros(k, n);
+        let mut start = Columns::zeros(visits.n_distinct(), n);
         for (slot, &point) in visits.points.iter().enumerate() {
             self.gram.column(point as usize, 0, start.row_mut(slot));
         }
-        let mut a = vec![0.0; k * k];
-        for i in 0..k {
-            for (j, &point) in visits.points[..=i].iter().enumerate() {
-                a[i * k + j] = start.row(i)[point as usize];
-            }
-            a[i * k + i] += self.state.ridge / visits.counts[i] as f64;
-        }
-        if linalg::cholesky(&mut a, k).is_err() {
-            return false;
-        }
+        let noise = visits.counts.iter().map(|&count| self.state.ridge / count as f64);
+        let observed = visits.points.iter().map(|&point| point as usize).zip(noise);
+        let Some(a) = observed_factor(&start, observed) else { return false };
         let mut weights: Vec<f64> = visits.sums.iter().zip(&visits.counts).map(|(sum, &count)| sum / count as f64).collect();
         linalg::solve_lower(&a, &mut weights);
         start.solve_lower(&a);
@@ -325,32 +320,6 @@ fn fall(streak: &CovarianceStreak, variance: f64, ridge: f64) -> f64 {
 /// Returns the gain ½ ln(1 + j v / ridge) of a streak: the gains of its observations telescope.
 fn gain(streak: &CovarianceStreak, variance: f64, ridge: f64) -> f64 {
     0.5 * libm::log1p(streak.count as f64 * variance / ridge)
-}
-
-vectorised! {
-    /// Subtracts ended streaks, in order, from the covariances of a point.
-    fn catch_up(covariances: &mut [f64], ended: &[f64], point: usize) {
-        let stride = covariances.len();
-        let fours = ended.chunks_exact(4 * stride);
-        let rest = fours.remainder();
-        for four in fours {
-            let (a, four) = four.split_at(stride);
-            let (b, four) = four.split_at(stride);
-            let (c, d) = four.split_at(stride);
-            let (ap, bp, cp, dp) = (a[point], b[point], c[point], d[point]);
-            let streaks = a.iter().zip(b).zip(c).zip(d);
-            for (value, (((a, b), c), d)) in covariances.iter_mut().zip(streaks) {
-                // Subtracted one after the other, so the bits do not depend on the number of streaks per pass.
-                *value = *value - ap * a - bp * b - cp * c - dp * d;
-            }
-        }
-        for streak in rest.chunks_exact(stride) {
-            let at = streak[point];
-            for (value, c) in covariances.iter_mut().zip(streak) {
-                *value -= at * c;
-            }
-        }
-    }
 }
 
 vectorised! {

@@ -79,24 +79,19 @@ impl Design {
 
     /// Computes rows and variances from the precisions; returns the factor `L`, or `None` if rounding leaves the matrix without one.
     fn rebuild(&mut self) -> Option<Vec<f64>> {
-        let (k, n) = (self.entries.len(), self.points.len());
-        let mut columns = Columns::zeros(k, n);
-        let mut lower = vec![0.0; k * k];
-        for (i, &(place, precision)) in self.entries.iter().enumerate() {
-            columns.row_mut(i).copy_from_slice(&self.gram.entries(&self.points, self.points[place] as usize));
-            for (j, &(other, _)) in self.entries[..=i].iter().enumerate() {
-                lower[i * k + j] = columns.row(i)[other];
-            }
-            lower[i * k + i] += 1.0 / precision;
+        let mut rows = Columns::zeros(self.entries.len(), self.points.len());
+        for (i, &(place, _)) in self.entries.iter().enumerate() {
+            rows.row_mut(i).copy_from_slice(&self.gram.entries(&self.points, self.points[place] as usize));
         }
-        linalg::cholesky(&mut lower, k).ok()?;
-        columns.solve_lower(&lower);
-        self.rows = (0..k).map(|row| columns.row(row).to_vec()).collect();
-        let mut explained = vec![0.0; columns.stride()];
-        columns.squares(&mut explained);
+        let observed = self.entries.iter().map(|&(place, precision)| (place, 1.0 / precision));
+        let lower = observed_factor(&rows, observed)?;
+        rows.solve_lower(&lower);
+        let mut explained = vec![0.0; rows.stride()];
+        rows.squares(&mut explained);
         for ((variance, prior), explained) in self.variances.iter_mut().zip(&self.prior).zip(&explained) {
             *variance = (prior - explained).max(0.0);
         }
+        self.rows = (0..rows.n_rows()).map(|row| rows.row(row).to_vec()).collect();
         Some(lower)
     }
 
@@ -112,6 +107,23 @@ impl Design {
         }
         Some(means)
     }
+}
+
+/// Returns the lower factor of the covariance of noisy observations; `None` if rounding leaves it without one.
+///
+/// * `rows` — prior covariances of each observed point with all points
+/// * `observed` — place of each observed point among all, and the variance of its noise
+pub fn observed_factor(rows: &Columns, observed: impl Iterator<Item = (usize, f64)> + Clone) -> Option<Vec<f64>> {
+    let k = rows.n_rows();
+    let mut lower = vec![0.0; k * k];
+    for (i, (_, noise)) in observed.clone().enumerate() {
+        for (j, (place, _)) in observed.clone().take(i + 1).enumerate() {
+            lower[i * k + j] = rows.row(i)[place];
+        }
+        lower[i * k + i] += noise;
+    }
+    linalg::cholesky(&mut lower, k).ok()?;
+    Some(lower)
 }
 
 #[cfg(test)]

@@ -5,9 +5,9 @@
 //! needs no new row.
 
 use super::change::PendingChange;
-use super::visited::Covariances;
+use super::visited::{Covariances, VisitedModel};
 use super::weights::REBUILD_EVERY;
-use super::{Posterior, VisitedModel, Visits};
+use super::{Posterior, Visits};
 use crate::score::{Basis, Change, GramSource, Moments, RowError, ScoreModel, StateError, VisitedPoints};
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
@@ -63,9 +63,9 @@ impl ExactPosterior {
         let mut state: ExactState = serde_json::from_value(saved)?;
         state.visits.check(gram.n_points()).map_err(serde::de::Error::custom)?;
         state.model.restore(&state.visits, &gram).map_err(serde::de::Error::custom)?;
-        let mut posterior = Self::new(gram, state.model.ridge());
+        let mut posterior = Self::new(gram, state.model.ridge);
         posterior.state = state;
-        posterior.change = PendingChange::restored(posterior.state.model.direction());
+        posterior.change = PendingChange::restored(&posterior.state.model.direction);
         Ok(posterior)
     }
 
@@ -142,7 +142,7 @@ impl ScoreModel for ExactPosterior {
 
     fn visited(&self) -> Option<VisitedPoints<'_>> {
         let Visits { points, counts, sums, .. } = &self.state.visits;
-        Some(VisitedPoints { points, counts, sums, ridge: self.state.model.ridge(), row: None })
+        Some(VisitedPoints { points, counts, sums, ridge: self.state.model.ridge, row: None })
     }
 
     fn own_gram(&self) -> Option<&Arc<dyn GramSource>> {
@@ -155,8 +155,8 @@ impl Posterior for ExactPosterior {
         let ExactState { model, visits, .. } = &mut self.state;
         let (slot, _) = visits.add_likely(point, reward, model.open_slot());
         let observed = model.observe(slot, visits, &self.gram, reward);
-        self.change.observed(&observed, model.direction());
-        if REBUILD_EVERY <= model.since_rebuild() && model.rebuild(visits, &self.gram) {
+        self.change.observed(&observed, &model.direction);
+        if REBUILD_EVERY <= model.since_rebuild && model.rebuild(visits, &self.gram) {
             self.change.rebuilt();
         }
     }

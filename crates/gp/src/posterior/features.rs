@@ -7,9 +7,10 @@ use super::linear::LinearModel;
 use super::visited::Covariances;
 use super::{Posterior, Visits};
 use crate::Plays;
-use crate::posterior::weights::REBUILD_EVERY;
-use crate::score::AxisFeatures;
-use crate::score::{Basis, Change, Factor, FeatureTable, Moments, RowError, ScoreModel, StateError, VarianceForm, VisitedPoints};
+use crate::posterior::weights::{REBUILD_EVERY, WeightModel};
+use crate::score::{
+    AxisFeatures, Basis, Change, Factor, FeatureTable, Moments, RowError, ScoreModel, StateError, VarianceForm, VisitedPoints,
+};
 use privateer_numerics::linalg::{add_rows_wide, dot, dot_depth, dot_rows};
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
@@ -38,25 +39,20 @@ struct FeatureState {
 impl FeaturePosterior {
     /// Creates the prior, with noise variance `ridge > 0`.
     pub fn new(table: Arc<FeatureTable>, ridge: f64) -> Self {
-        let prior_bound = Self::prior_bound(&table);
+        let prior_bound = Plays::new(Arc::clone(&table), None).prior_bound();
         Self::with_prior_bound(table, prior_bound, ridge)
-    }
-
-    /// Returns the largest prior variance of a table's points; it is the same for all trials.
-    pub fn prior_bound(table: &FeatureTable) -> f64 {
-        (0..table.n_points).map(|point| table.residual[point] + dot(table.row(point), table.row(point))).fold(0.0, f64::max)
     }
 
     /// Creates the prior as [`FeaturePosterior::new`] does, with a known prior bound.
     ///
-    /// The bound is [`FeaturePosterior::prior_bound`] of the table.
+    /// The bound is [`Plays::prior_bound`]; it is the same for all trials.
     pub fn with_prior_bound(table: Arc<FeatureTable>, prior_bound: f64, ridge: f64) -> Self {
         let state = FeatureState {
             model: LinearModel::new(ridge, table.n_features, prior_bound),
             visits: Visits::default(),
             plays: Vec::new(),
         };
-        Self { plays: Plays::of_points(Arc::clone(&table)), table, prior_bound, state, change: PendingChange::default() }
+        Self { plays: Plays::new(Arc::clone(&table), None), table, prior_bound, state, change: PendingChange::default() }
     }
 
     /// Sets the axes of a product domain; point indices are then numbers of plays.
@@ -64,7 +60,7 @@ impl FeaturePosterior {
     pub fn over_axes(mut self, axes: Arc<[AxisFeatures]>) -> Self {
         self.plays = Plays::new(Arc::clone(&self.table), Some(axes));
         // This form gives moments of single axes at a lower cost.
-        self.state.model = LinearModel::over_coordinates(self.state.model.ridge(), self.table.n_features);
+        self.state.model = LinearModel::Weights(WeightModel::new(self.state.model.ridge(), self.table.n_features));
         self
     }
 
@@ -187,7 +183,7 @@ impl ScoreModel for FeaturePosterior {
     fn factor(&self) -> Option<Factor<'_>> {
         let (weights, rows) = self.state.model.factor(&self.state.visits, &self.plays)?;
         let error = self.state.model.factor_error(self.prior_bound, &self.plays);
-        Some(Factor::new(weights.into(), rows.into(), VarianceForm::Added).with_error(error))
+        Some(Factor { error, ..Factor::new(weights.into(), rows.into(), VarianceForm::Added) })
     }
 
     fn visited(&self) -> Option<VisitedPoints<'_>> {

@@ -1,8 +1,9 @@
 //! A linear model in the dual form (few visited points) or over the coordinates (many).
 
+use super::Visits;
 use super::streak::StreakUpdate;
-use super::weights::lower_root;
-use super::{VisitedModel, Visits, WeightModel};
+use super::visited::VisitedModel;
+use super::weights::{WeightModel, lower_root};
 use crate::Plays;
 use crate::score::{Moments, RowError, StateError};
 use privateer_numerics::linalg::{Columns, dot};
@@ -20,7 +21,7 @@ const MOST_POINTS: usize = 2;
 /// Below it, `ridge / count` approaches the rounding errors of the covariances.
 const LEAST_RIDGE: f64 = 1e-10;
 
-/// A linear model in either form.
+/// A linear model in either form; methods without a comment are those of both forms.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub enum LinearModel {
     /// The dual form, see [`VisitedModel`].
@@ -42,15 +43,13 @@ macro_rules! either {
 impl LinearModel {
     /// Creates a model in `n` coordinates for prior variances of at most `prior`; `ridge > 0`.
     pub fn new(ridge: f64, n: usize, prior: f64) -> Self {
-        if ridge < LEAST_RIDGE * prior { Self::over_coordinates(ridge, n) } else { Self::Span(VisitedModel::new(ridge, n)) }
+        if ridge < LEAST_RIDGE * prior {
+            Self::Weights(WeightModel::new(ridge, n))
+        } else {
+            Self::Span(VisitedModel::new(ridge, n))
+        }
     }
 
-    /// Creates a model over coordinates; moments of a few coordinates cost less there.
-    pub fn over_coordinates(ridge: f64, n: usize) -> Self {
-        Self::Weights(WeightModel::new(ridge, n))
-    }
-
-    /// Completes and checks a saved model, see [`VisitedModel::restore`].
     pub fn restore(&mut self, visits: &Visits, plays: &Plays) -> Result<(), &'static str> {
         match self {
             Self::Span(model) => model.restore(visits, plays),
@@ -58,32 +57,29 @@ impl LinearModel {
         }
     }
 
-    /// Returns the regularizer.
     pub fn ridge(&self) -> f64 {
-        either!(self, model => model.ridge())
+        either!(self, model => model.ridge)
     }
 
-    /// Returns the number of coordinates.
     pub fn n(&self) -> usize {
-        either!(self, model => model.n())
+        match self {
+            Self::Span(model) => model.theta.len(),
+            Self::Weights(model) => model.n,
+        }
     }
 
-    /// Returns the realised information gain `½ ln det(V / ridge)`.
     pub fn gain(&self) -> f64 {
         either!(self, model => model.gain())
     }
 
-    /// Returns the number of observations since the last rebuild.
     pub fn since_rebuild(&self) -> u64 {
-        either!(self, model => model.since_rebuild())
+        either!(self, model => model.since_rebuild)
     }
 
-    /// Returns the direction `u` of the current streak.
     pub fn direction(&self) -> &[f64] {
-        either!(self, model => model.direction())
+        either!(self, model => &model.direction)
     }
 
-    /// Returns the posterior mean of the weights.
     pub fn weights(&self) -> Vec<f64> {
         either!(self, model => model.weights())
     }
@@ -91,12 +87,11 @@ impl LinearModel {
     /// Returns the direction over the visited points; `None` over coordinates or without a streak.
     pub fn row(&self) -> Option<&[f64]> {
         match self {
-            Self::Span(model) => Some(model.row()).filter(|row| !row.is_empty()),
+            Self::Span(model) => Some(&model.row[..]).filter(|row| !row.is_empty()),
             Self::Weights(_) => None,
         }
     }
 
-    /// Adds an observation of the point of `slot`; `visits` already count it.
     pub fn observe(&mut self, slot: usize, visits: &Visits, plays: &Plays, reward: f64) -> StreakUpdate {
         match self {
             Self::Span(model) => model.observe(slot, visits, plays, reward),
@@ -132,12 +127,10 @@ impl LinearModel {
         }
     }
 
-    /// Returns the mean alone, at lower cost.
     pub fn mean(&self, c: &[f64]) -> f64 {
         either!(self, model => model.mean(c))
     }
 
-    /// Returns the slot of the current streak.
     pub fn open_slot(&self) -> Option<usize> {
         either!(self, model => model.open_slot())
     }
@@ -146,7 +139,7 @@ impl LinearModel {
     pub fn factor(&self, visits: &Visits, plays: &Plays) -> Option<(Vec<f64>, Vec<f64>)> {
         match self {
             Self::Span(model) => {
-                let (n, (theta, form)) = (model.n(), model.form(visits, plays));
+                let (n, (theta, form)) = (model.theta.len(), model.form(visits, plays));
                 Some((theta, lower_root(n, |i, j| form[i * n + j])?))
             }
             Self::Weights(model) => model.factor(),
@@ -155,15 +148,12 @@ impl LinearModel {
 
     /// Returns whether the last new point exceeded the dual form; the next rebuild replaces it.
     pub fn is_outgrown(&self, n_distinct: usize) -> bool {
-        matches!(self, Self::Span(model) if MOST_POINTS * model.n() + 1 == n_distinct)
+        matches!(self, Self::Span(model) if MOST_POINTS * model.theta.len() + 1 == n_distinct)
     }
 
-    /// Rebuilds the state from the interactions.
-    ///
-    /// Returns false and changes nothing if the factorization fails.
     pub fn rebuild(&mut self, visits: &Visits, plays: &Plays) -> bool {
         if let Self::Span(model) = self
-            && MOST_POINTS * model.n() < visits.n_distinct()
+            && MOST_POINTS * model.theta.len() < visits.n_distinct()
             && let Some(weights) = WeightModel::of(model, groups(visits, plays))
         {
             *self = Self::Weights(weights);
@@ -175,7 +165,6 @@ impl LinearModel {
         }
     }
 
-    /// Bounds the rounding errors, see [`VisitedModel::state_error`].
     pub fn state_error(&self, prior: f64, plays: &Plays) -> StateError {
         match self {
             Self::Span(model) => model.state_error(prior, plays),

@@ -1,7 +1,9 @@
 //! Compares both forms of a linear model and tests the change from one to the other.
 
 use super::linear::LinearModel;
-use super::{FeaturePosterior, Posterior, VisitedModel, Visits, WeightModel};
+use super::visited::VisitedModel;
+use super::weights::WeightModel;
+use super::{FeaturePosterior, Posterior, Visits};
 use crate::Plays;
 use crate::score::{Change, FeatureTable, ScoreModel};
 use privateer_numerics::linalg::{add_scaled, dot};
@@ -40,7 +42,7 @@ fn plays(rounds: usize, most: usize, draws: &mut Stream) -> Vec<(usize, f64)> {
 
 #[test]
 fn the_span_gives_the_moments_of_the_weights() {
-    let (table, source) = (table(), Plays::of_points(table()));
+    let (table, source) = (table(), Plays::new(table(), None));
     let (mut span, mut weights, mut visits) = (VisitedModel::new(0.01, M), WeightModel::new(0.01, M), Visits::default());
     for (point, reward) in plays(400, N, &mut stream()) {
         let (slot, _) = visits.add(point, reward);
@@ -48,12 +50,12 @@ fn the_span_gives_the_moments_of_the_weights() {
         let other = weights.observe(point as u64, table.row(point), reward);
         assert!(one.repeated == other.repeated && (one.scale / other.scale - 1.0).abs() < 1e-9, "{one:?} {other:?}");
         let off = |a: f64, b: f64| (a - b).abs() < 1e-9 * (1.0 + b.abs());
-        assert!(span.direction().iter().zip(weights.direction()).all(|(a, b)| off(*a, *b)));
+        assert!(span.direction.iter().zip(&weights.direction).all(|(a, b)| off(*a, *b)));
         let mut sum = vec![0.0; M];
-        for (weight, &point) in span.row().iter().zip(&visits.points) {
+        for (weight, &point) in span.row.iter().zip(&visits.points) {
             add_scaled(&mut sum, *weight, table.row(point as usize));
         }
-        assert!(span.row().len() == visits.n_distinct() && sum.iter().zip(span.direction()).all(|(a, b)| off(*a, *b)));
+        assert!(span.row.len() == visits.n_distinct() && sum.iter().zip(&span.direction).all(|(a, b)| off(*a, *b)));
     }
     assert!(2 * M < visits.n_distinct(), "more points than coordinates are part of this");
     assert!((span.gain() / weights.gain() - 1.0).abs() < 1e-9);
@@ -163,8 +165,8 @@ fn saved_states_go_on_with_the_same_bits() {
 #[test]
 fn factors_say_the_same_model() {
     let table = table();
-    let prior = FeaturePosterior::prior_bound(&table);
-    let source = Plays::of_points(Arc::clone(&table));
+    let prior = Plays::new(Arc::clone(&table), None).prior_bound();
+    let source = Plays::new(Arc::clone(&table), None);
     for ridge in [1e-1, 1e-3, 1e-5, 1e-7] {
         let (mut model, mut visits) = (LinearModel::new(ridge, M, prior), Visits::default());
         for (round, (point, reward)) in plays(1000, 20, &mut stream()).into_iter().enumerate() {
@@ -191,8 +193,9 @@ fn factors_say_the_same_model() {
 #[test]
 fn rebuilding_changes_little() {
     let table = table();
-    let (mut model, mut visits) = (LinearModel::new(0.05, M, FeaturePosterior::prior_bound(&table)), Visits::default());
-    let source = Plays::of_points(Arc::clone(&table));
+    let (mut model, mut visits) =
+        (LinearModel::new(0.05, M, Plays::new(Arc::clone(&table), None).prior_bound()), Visits::default());
+    let source = Plays::new(Arc::clone(&table), None);
     for (point, reward) in plays(60, 9, &mut stream()) {
         let (slot, _) = visits.add(point, reward);
         model.observe(slot, &visits, &source, reward);

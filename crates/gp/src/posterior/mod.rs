@@ -1,10 +1,8 @@
 //! Posteriors of a Gaussian process as linear models, in f64; repeated plays are collapsed.
 //!
-//! - [`ExactPosterior`]: over the distinct visited points, through Gram columns and [`VisitedModel`]; any kernel and domain
-//!   size.
+//! - [`ExactPosterior`]: over the distinct visited points, through Gram columns; any kernel and domain size.
 //! - [`CovariancePosterior`]: over all points of a small domain.
-//! - [`FeaturePosterior`]: over a shared feature table, through [`VisitedModel`] and, after many visited points,
-//!   [`WeightModel`].
+//! - [`FeaturePosterior`]: over a shared feature table.
 //! - [`SketchedPosterior`]: over a Nystrom dictionary of the trial.
 //! - [`RootModel`]: over features, with a root of the posterior covariance to draw from.
 //! - [`Design`]: over some points, planned ahead of what is observed.
@@ -43,9 +41,7 @@ pub use exact::ExactPosterior;
 pub use features::FeaturePosterior;
 pub use root::RootModel;
 pub use sketched::{DomainRoot, SketchedPosterior};
-pub use streak::StreakUpdate;
 pub use sums::{Repair, SumsPosterior, SumsUpdate, Unusable};
 pub use together::{MadeTogether, take_together};
-pub use visited::{Covariances, VisitedModel};
 pub use visits::Visits;
-pub use weights::{REBUILD_EVERY, WeightModel};
+pub use weights::REBUILD_EVERY;

@@ -87,7 +87,7 @@ vectorised! {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::posterior::WeightModel;
+    use crate::posterior::weights::WeightModel;
 
     /// Mean, variance and gain are those of the model over coordinates, after more observations than features.
     #[test]

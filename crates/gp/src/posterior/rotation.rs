@@ -9,14 +9,7 @@ pub enum Rotation {
     /// Product of reflections, for a dictionary that is used once.
     Reflections(Box<Polar>),
     /// Padded rows of `O` and of `O^T`, for a long-lived dictionary.
-    Matrix {
-        /// Length of a row.
-        stride: usize,
-        /// Rows of `O`.
-        rows: Vec<f64>,
-        /// Rows of `O^T`.
-        transposed: Vec<f64>,
-    },
+    Matrix { stride: usize, rows: Vec<f64>, transposed: Vec<f64> },
 }
 
 impl Rotation {

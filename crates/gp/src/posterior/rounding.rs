@@ -1,4 +1,4 @@
-//! Running bounds of the rounding errors of [`VisitedModel`](super::VisitedModel).
+//! Running bounds of the rounding errors of [`VisitedModel`](super::visited::VisitedModel).
 //!
 //! They are sums of the magnitudes of each update: a few numbers for each streak, and one for each observation. Derivation,
 //! with the same names: `docs/derivations/posterior-rounding.md`.
@@ -106,7 +106,6 @@ impl RunningError {
         self.steps += coefficient;
     }
 
-    /// Ends the current streak.
     pub fn close(&mut self, coefficient: f64, theta: f64, rotated: Option<Rotated>) {
         self.largest_theta = self.largest_theta.max(theta + coefficient * self.direction);
         self.mean += (coefficient + self.steps) * self.direction + theta;

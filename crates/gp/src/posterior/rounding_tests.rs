@@ -4,8 +4,8 @@
 //! `ScoreModel::state_error`, at every point.
 
 use super::{ExactPosterior, FeaturePosterior, Posterior, Repair, SumsPosterior, SumsUpdate};
-use crate::TableGram;
 use crate::score::{Basis, Change, FeatureTable, GramSource, RowError, ScoreModel};
+use crate::{Plays, TableGram};
 use dashu_float::{FBig, round::mode::HalfEven};
 use privateer_numerics::rng::{Purpose, Streams};
 use std::sync::Arc;
@@ -204,8 +204,8 @@ fn errors_of_sums_are_bounded() {
             gram.extend((i..24).map(|j| (0..40).map(|x| 7.0 * table.row(x)[i] * table.row(x)[j]).sum::<f64>()));
             *moment = draws.normal();
         }
-        let mut model = SumsPosterior::new(Arc::clone(&table), FeaturePosterior::prior_bound(&table), 1.0, ridge);
-        let sums = SumsUpdate { gram: &gram, moment: &moment, diagonal: ridge, repair: Repair::IfNeeded { floor: ridge } };
+        let mut model = SumsPosterior::new(Arc::clone(&table), Plays::new(Arc::clone(&table), None).prior_bound(), 1.0, ridge);
+        let sums = SumsUpdate { gram: &gram, moment: &moment, diagonal: ridge, repair: Repair { always: false, floor: ridge } };
         assert_eq!(model.take(sums), Ok(false));
         let factor = model.factor().expect("a factor");
         let of = |values: &[f64]| values.iter().map(|&value| big(value)).collect::<Vec<Big>>();

@@ -32,12 +32,10 @@ pub struct Streak {
 }
 
 impl Streak {
-    /// Creates a streak without observations.
     pub fn new(leverage: f64, mean: f64) -> Self {
         Self { count: 0.0, leverage: leverage.max(0.0), mean, coefficient: 0.0 }
     }
 
-    /// Adds one observation with this reward.
     pub fn observe(&mut self, ridge: f64, reward: f64, repeated: bool) -> StreakUpdate {
         let surprise = reward - (self.mean + self.coefficient * self.leverage);
         // With j observations before this one: V_j^{-1} c = u / (1 + j q), leverage q_j = q / (1 + j q), and
@@ -56,7 +54,6 @@ impl Streak {
         self.count / (1.0 + self.count * self.leverage)
     }
 
-    /// Returns the information gain of the streak.
     pub fn gain(&self) -> f64 {
         // The sum over the streak of ½ ln(1 + q_j), q_j = q / (1 + j q), telescopes.
         0.5 * libm::log1p(self.count * self.leverage)

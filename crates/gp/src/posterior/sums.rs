@@ -59,17 +59,11 @@ pub struct SumsUpdate<'a> {
 
 /// The treatment of the eigenvalues of `V`.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Repair {
-    /// Keep them, unless one is not positive: then raise all to at least `floor` > 0.
-    IfNeeded {
-        /// Least eigenvalue afterwards.
-        floor: f64,
-    },
-    /// Raise them to at least `floor` > 0.
-    Always {
-        /// Least eigenvalue afterwards.
-        floor: f64,
-    },
+pub struct Repair {
+    /// Whether they are raised to at least `floor` even if all are positive.
+    pub always: bool,
+    /// Least eigenvalue after a repair, > 0.
+    pub floor: f64,
 }
 
 /// The error for sums that are not finite or overflow f64.
@@ -99,11 +93,6 @@ impl SumsPosterior {
         }
     }
 
-    /// Returns the table.
-    pub fn table(&self) -> &Arc<FeatureTable> {
-        &self.table
-    }
-
     /// Sets the sums and returns whether eigenvalues were raised.
     ///
     /// # Errors
@@ -112,14 +101,13 @@ impl SumsPosterior {
         let n = self.weights.len();
         let SumsUpdate { gram, moment, diagonal, repair } = sums;
         self.fill(gram, diagonal);
-        let repaired = match repair {
-            Repair::IfNeeded { .. } if cholesky_upper(&mut self.upper, n).is_ok() => false,
-            Repair::IfNeeded { floor } | Repair::Always { floor } => {
-                self.fill(gram, diagonal);
-                let raised = self.raise(floor)?;
-                cholesky_upper(&mut self.upper, n).map_err(|_| Unusable)?;
-                raised
-            }
+        let repaired = if !repair.always && cholesky_upper(&mut self.upper, n).is_ok() {
+            false
+        } else {
+            self.fill(gram, diagonal);
+            let raised = self.raise(repair.floor)?;
+            cholesky_upper(&mut self.upper, n).map_err(|_| Unusable)?;
+            raised
         };
         self.diagonal.iter_mut().enumerate().for_each(|(i, entry)| *entry = self.upper[i * n + i]);
         self.weights.copy_from_slice(moment);
@@ -266,7 +254,7 @@ impl ScoreModel for SumsPosterior {
 
     fn factor(&self) -> Option<Factor<'_>> {
         let (weights, rows) = ((&self.weights[..]).into(), (&self.rows[..]).into());
-        Some(Factor::new(weights, rows, VarianceForm::Added).with_squares(self.squares))
+        Some(Factor { squares: Some(self.squares), ..Factor::new(weights, rows, VarianceForm::Added) })
     }
 }
 

@@ -1,9 +1,7 @@
 //! Computes the factors of several models from sums together, eight interleaved trials at a time, with equal bits.
 
-use super::sums::{Repair, SumsPosterior, SumsUpdate, Unusable};
-use privateer_numerics::linalg::{
-    Eight, Factorize, Invert, LANES, Solve, TILE, TriangleSums, interleave_upper, place, separate_lower,
-};
+use super::sums::{SumsPosterior, SumsUpdate, Unusable};
+use privateer_numerics::linalg::{Eight, LANES, TILE, TriangleSums, factor_eight, interleave_upper, place, separate_lower};
 use std::cell::RefCell;
 
 /// Fewest models that are interleaved: fewer leave too many SIMD lanes unused.
@@ -38,7 +36,7 @@ pub fn take_together(models: &mut [(&mut SumsPosterior, SumsUpdate<'_>)]) -> Mad
     let (mut results, mut together) = (Vec::with_capacity(models.len()), 0);
     for models in models.chunks_mut(LANES) {
         let n = models[0].1.moment.len();
-        let suits = |sums: &SumsUpdate<'_>| sums.moment.len() == n && matches!(sums.repair, Repair::IfNeeded { .. });
+        let suits = |sums: &SumsUpdate<'_>| sums.moment.len() == n && !sums.repair.always;
         let made = if LEAST <= models.len() && models.iter().all(|(_, sums)| suits(sums)) {
             SCRATCH.with_borrow_mut(|scratch| scratch.take(n, models))
         } else {
@@ -86,10 +84,7 @@ impl Interleaved {
         let scale = Eight(std::array::from_fn(|lane| models[of(lane)].0.row_scale()));
         weights.clear();
         weights.extend((0..n).map(|i| Eight(moments.map(|moment| moment[i]))));
-        let arch = pulp::Arch::new();
-        arch.dispatch(Factorize { a: upper, pivots, inverses });
-        arch.dispatch(Invert { u: upper, inverses, scale, rows });
-        arch.dispatch(Solve { u: upper, padded, b: weights });
+        factor_eight(upper, pivots, inverses, scale, rows, weights);
         let positive: [bool; LANES] = std::array::from_fn(|lane| {
             lane < models.len() && pivots[..n].iter().all(|pivot| 0.0 < pivot.0[lane] && pivot.0[lane].is_finite())
         });
@@ -105,6 +100,7 @@ impl Interleaved {
 
 #[cfg(test)]
 mod tests {
+    use super::super::Repair;
     use super::*;
     use crate::score::{FeatureTable, ScoreModel};
     use privateer_numerics::rng::{Purpose, Streams};
@@ -121,7 +117,7 @@ mod tests {
             let model = SumsPosterior::new(Arc::new(table), 9.0, 0.5, 0.3);
             let entries = n * (n + 1) / 2;
             let draws: Vec<Vec<f64>> = (0..count).map(|_| (0..entries + n).map(|_| stream.normal()).collect()).collect();
-            let repair = Repair::IfNeeded { floor: 0.1 };
+            let repair = Repair { always: false, floor: 0.1 };
             let sums = |i: usize| {
                 let (gram, moment) = draws[i].split_at(entries);
                 SumsUpdate { gram, moment, diagonal: if i == 1 { -3.0 } else { 4.0 * n as f64 }, repair }

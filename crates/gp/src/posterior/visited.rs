@@ -60,21 +60,22 @@ pub trait Covariances {
 /// The visits and the source of covariances belong to the caller; they are the same in every call.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct VisitedModel {
-    ridge: f64,
+    pub(super) ridge: f64,
     /// Factor of `A` without the current streak.
     factor: GrowingCholesky,
     /// Posterior mean of the weights without the current streak.
-    theta: Vec<f64>,
-    /// `u` of the current streak and its row over the visited points; empty without a streak.
+    pub(super) theta: Vec<f64>,
+    /// `u = sum row_i c_i` of the current streak and its row over the visited points; empty without a streak.
     #[serde(skip)]
-    direction: Vec<f64>,
-    row: Vec<f64>,
+    pub(super) direction: Vec<f64>,
+    pub(super) row: Vec<f64>,
     open: Option<OpenStreak>,
     /// Information gain without the current streak.
     gain: f64,
     /// Largest absolute reward so far.
-    reward_bound: f64,
-    since_rebuild: u64,
+    pub(super) reward_bound: f64,
+    /// Number of observations since the last rebuild.
+    pub(super) since_rebuild: u64,
     /// Rounding errors since the state was made, rebuilt or restored.
     #[serde(skip)]
     rounding: RunningError,
@@ -82,7 +83,6 @@ pub struct VisitedModel {
     scratch: Vec<f64>,
 }
 
-/// The current streak.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 struct OpenStreak {
     slot: usize,
@@ -148,39 +148,9 @@ impl VisitedModel {
         if counted { Ok(()) } else { Err("the counters of the weights are not possible") }
     }
 
-    /// Returns the regularizer.
-    pub fn ridge(&self) -> f64 {
-        self.ridge
-    }
-
-    /// Returns the number of coordinates.
-    pub fn n(&self) -> usize {
-        self.theta.len()
-    }
-
     /// Returns the realised information gain `½ ln det(V / ridge)`.
     pub fn gain(&self) -> f64 {
         self.gain + self.open.as_ref().map_or(0.0, |open| open.streak.gain())
-    }
-
-    /// Returns the largest absolute reward so far.
-    pub fn reward_bound(&self) -> f64 {
-        self.reward_bound
-    }
-
-    /// Returns the number of observations since the last rebuild.
-    pub fn since_rebuild(&self) -> u64 {
-        self.since_rebuild
-    }
-
-    /// Returns the direction `u` of the current streak.
-    pub fn direction(&self) -> &[f64] {
-        &self.direction
-    }
-
-    /// Returns the direction over the visited points: `u = sum row_i c_i`.
-    pub fn row(&self) -> &[f64] {
-        &self.row
     }
 
     /// Adds an observation of `reward` at the point of `slot`; `visits` already count it.
@@ -295,7 +265,7 @@ impl VisitedModel {
     ///
     /// Here `G = L^{-1} C`, and d is the downdate of the current streak; posterior variances use the same factor.
     pub fn form(&self, visits: &Visits, source: &impl Covariances) -> (Vec<f64>, Vec<f64>) {
-        let (n, k) = (self.n(), self.factor.n());
+        let (n, k) = (self.theta.len(), self.factor.n());
         let rows: Vec<_> = visits.points[..k].iter().map(|&point| source.coordinates(point, &visits.points)).collect();
         let mut form = vec![0.0; n * n];
         (0..n).for_each(|i| form[i * n + i] = 1.0);
@@ -359,7 +329,7 @@ impl VisitedModel {
 
     /// Bounds the error of [`VisitedModel::form`] and of its root, see [`crate::score::Factor::error`].
     pub fn factor_error(&self, prior: f64, source: &impl Covariances) -> [f64; 2] {
-        self.rounding.of_factor(self.setting(prior, source), self.n())
+        self.rounding.of_factor(self.setting(prior, source), self.theta.len())
     }
 
     /// Describes the current streak for its rounding errors; `None` if its point is new.

@@ -60,11 +60,6 @@ impl Visits {
         self.counts.iter().sum()
     }
 
-    /// Returns the largest number of observations of one point.
-    pub fn largest_count(&self) -> u64 {
-        self.counts.iter().copied().max().unwrap_or(0)
-    }
-
     /// Returns the point with the highest average reward, the lowest index among ties; `None` before the first observation.
     pub fn best_average(&self) -> Option<usize> {
         let average = |slot: usize| (self.points[slot] as usize, self.sums[slot] / self.counts[slot] as f64);

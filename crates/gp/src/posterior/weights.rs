@@ -20,9 +20,9 @@
 //! Rounding errors grow by about one unit per downdate, so the state is rebuilt from the collapsed interactions every
 //! [`REBUILD_EVERY`] observations. It depends on the observations alone, so every path gives the same bits.
 
-use super::VisitedModel;
 use super::rounding::{HIGHER_ORDERS, RunningError, U};
 use super::streak::{Streak, StreakUpdate};
+use super::visited::VisitedModel;
 use super::visits::are_possible;
 use crate::score::{Moments, StateError};
 use privateer_numerics::linalg::{self, Columns, dot, dot_depth};
@@ -40,8 +40,8 @@ const WAITING: usize = 2;
 /// The state over `n` coordinates.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct WeightModel {
-    ridge: f64,
-    n: usize,
+    pub(super) ridge: f64,
+    pub(super) n: usize,
     /// `V^{-1}` without the queued and current streaks, symmetric, row-major.
     inverse: Vec<f64>,
     /// Whether the inverse still equals the prior's, `I / ridge`.
@@ -51,14 +51,15 @@ pub struct WeightModel {
     /// Posterior mean of the weights without the current streak.
     theta: Vec<f64>,
     /// Direction `u` of the current streak; empty without one.
-    direction: Vec<f64>,
+    pub(super) direction: Vec<f64>,
     /// The current streak and the tag of its point.
     streak: Option<(u64, Streak)>,
     /// Information gain without the current streak.
     gain: f64,
     /// Largest absolute reward so far.
     reward_bound: f64,
-    since_rebuild: u64,
+    /// Number of observations since the last rebuild.
+    pub(super) since_rebuild: u64,
     /// `ridge` times the trace of `inverse`: at least the square of its Frobenius norm times `ridge`.
     #[serde(skip)]
     trace: f64,
@@ -96,8 +97,8 @@ impl WeightModel {
     ///
     /// `None` if the factorization fails.
     pub fn of<'c>(span: &VisitedModel, visits: impl Iterator<Item = (&'c [f64], f64, f64)>) -> Option<Self> {
-        let mut model = Self::new(span.ridge(), span.n());
-        (model.gain, model.reward_bound) = (span.gain(), span.reward_bound());
+        let mut model = Self::new(span.ridge, span.theta.len());
+        (model.gain, model.reward_bound) = (span.gain(), span.reward_bound);
         model.rebuild(visits).then_some(model)
     }
 
@@ -134,29 +135,9 @@ impl WeightModel {
         if counted { Ok(()) } else { Err("the counters of the weights are not possible") }
     }
 
-    /// Returns the regularizer.
-    pub fn ridge(&self) -> f64 {
-        self.ridge
-    }
-
-    /// Returns the number of coordinates.
-    pub fn n(&self) -> usize {
-        self.n
-    }
-
     /// Returns the realised information gain `½ ln det(V / ridge)`.
     pub fn gain(&self) -> f64 {
         self.gain + self.streak.map_or(0.0, |(_, streak)| streak.gain())
-    }
-
-    /// Returns the number of observations since the last rebuild.
-    pub fn since_rebuild(&self) -> u64 {
-        self.since_rebuild
-    }
-
-    /// Returns the direction `u` of the current streak.
-    pub fn direction(&self) -> &[f64] {
-        &self.direction
     }
 
     /// Returns the posterior mean of the weights.
@@ -184,14 +165,12 @@ impl WeightModel {
         update
     }
 
-    /// Starts the bounds of rounding errors.
     fn start_errors(&mut self) {
         self.rounding = RunningError::of(dot(&self.theta, &self.theta).sqrt(), 0, 0);
         self.drift = 0.0;
         self.trace_inverse();
     }
 
-    /// Computes the trace of the inverse.
     fn trace_inverse(&mut self) {
         self.trace = self.ridge * self.inverse.iter().step_by(self.n + 1).sum::<f64>();
     }
@@ -392,9 +371,7 @@ pub fn lower_root(n: usize, entry: impl Fn(usize, usize) -> f64) -> Option<Vec<f
 /// An ended streak: `V^{-1}` falls by `downdate u u^T`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct EndedStreak {
-    /// `u`.
     pub u: Vec<f64>,
-    /// Factor of `u u^T`.
     pub downdate: f64,
 }
 
@@ -407,8 +384,6 @@ vectorised! {
     /// Every entry is updated by the streaks in their order.
     ///
     /// * `inverse` — `n x n` row-major.
-    /// * `n` — number of coordinates.
-    /// * `streaks` — streaks to apply.
     pub fn take(inverse: &mut [f64], n: usize, streaks: &[EndedStreak]) {
         let mut factors = vec![0.0; streaks.len()];
         for (i, row) in inverse.chunks_exact_mut(n.max(1)).enumerate() {
@@ -444,9 +419,7 @@ vectorised! {
     /// Computes `next = V^{-1} c` with SIMD, from the inverse and the queued streaks.
     ///
     /// * `inverse` — `n x n` row-major; `None` while it equals the prior's, `I / ridge`.
-    /// * `ridge` — the regularizer.
     /// * `waiting` — ended streaks that the inverse does not yet contain.
-    /// * `c` — coordinates.
     /// * `next` — result; zeros on entry.
     fn next_direction(inverse: Option<&[f64]>, ridge: f64, waiting: &[EndedStreak], c: &[f64], next: &mut [f64]) {
         match inverse {

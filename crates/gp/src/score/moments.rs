@@ -16,8 +16,7 @@ pub trait ScoreModel: Send + Sync {
     /// Returns [`ScoreModel::exact`] of a point whose features are zero outside of this range.
     ///
     /// The two agree up to the order of summation.
-    fn exact_within(&self, point: usize, features: Range<usize>) -> Moments {
-        let _ = features;
+    fn exact_within(&self, point: usize, _features: Range<usize>) -> Moments {
         self.exact(point)
     }
 
@@ -84,9 +83,9 @@ pub struct Factor<'a> {
     pub rows: Cow<'a, [f64]>,
     /// How `|R h(x)|²` enters the posterior variance.
     pub variance: VarianceForm,
-    /// `|R|_F²`, where its maker knows it.
-    squares: Option<f64>,
-    /// Error of the variance: a constant, and a part per unit of the posterior standard deviation.
+    /// `|R|_F²` up to the rounding of a sum of `n²` numbers, where its maker knows it.
+    pub squares: Option<f64>,
+    /// Error of the variance beyond [`ScoreModel::state_error`]: a constant, and a part per unit of the posterior standard deviation.
     pub error: [f64; 2],
 }
 
@@ -94,18 +93,6 @@ impl<'a> Factor<'a> {
     /// Makes a factor.
     pub fn new(weights: Cow<'a, [f64]>, rows: Cow<'a, [f64]>, variance: VarianceForm) -> Self {
         Self { weights, rows, variance, squares: None, error: [0.0; 2] }
-    }
-
-    /// States the sum of the squares of the rows, up to the rounding of a sum of `n²` numbers.
-    #[must_use]
-    pub fn with_squares(self, squares: f64) -> Self {
-        Self { squares: Some(squares), ..self }
-    }
-
-    /// States the error of the variance beyond [`ScoreModel::state_error`].
-    #[must_use]
-    pub fn with_error(self, error: [f64; 2]) -> Self {
-        Self { error, ..self }
     }
 
     /// Returns `|R|_F²`, up to the rounding of a sum of `n²` numbers.

@@ -1,25 +1,20 @@
 //! The least of many numbers, and the weights of the exponential mechanism, with SIMD.
 
+use super::dot::LANES;
 use super::exp_of_block;
 use crate::vectorised;
 
 /// Number of values that are compared, or exponentiated, together.
 const BLOCK: usize = 64;
-/// Numbers in a chunk for SIMD lanes.
-const LANES: usize = 8;
-
-/// Returns the lowest index of the least value.
-///
-/// NaN is skipped, but the index is 0 if the first value is NaN: nothing is less than NaN. It is 0 for no values.
-pub fn least(values: &[f64]) -> usize {
-    if values.first().is_none_or(|x| x.is_nan()) {
-        return 0;
-    }
-    least_wide(values)
-}
 
 vectorised! {
-    fn least_wide(values: &[f64]) -> usize {
+    /// Returns the lowest index of the least value.
+    ///
+    /// NaN is skipped, but the index is 0 if the first value is NaN: nothing is less than NaN. It is 0 for no values.
+    pub fn least(values: &[f64]) -> usize {
+        if values.first().is_none_or(|x| x.is_nan()) {
+            return 0;
+        }
         let (mut lowest, mut first) = (f64::INFINITY, 0);
         for (at, block) in values.chunks(BLOCK).enumerate() {
             let of_block = lowest_inlined(block);

@@ -1,9 +1,9 @@
 //! Products of many columns at once, each with the bits of [`super::dot`].
 
 use super::Columns;
-use super::lanes::LANES;
+use super::dot::LANES;
 use crate::vectorised;
-use pulp::{Simd, WithSimd};
+use pulp::Simd;
 
 impl Columns {
     /// Creates one column for each of these rows of a row-major matrix with rows of `stride`, from these of its entries.
@@ -21,7 +21,7 @@ impl Columns {
     pub fn dots(&self, weights: &[f64]) -> Vec<f64> {
         debug_assert_eq!(weights.len(), self.n_rows());
         let mut out = vec![0.0; self.stride()];
-        pulp::Arch::new().dispatch(Products { columns: self, weights, out: &mut out });
+        dots(self, weights, &mut out);
         out
     }
 
@@ -31,7 +31,7 @@ impl Columns {
     /// ascend from `first`.
     pub fn add_squared_products(&self, lower: &[f64], n: usize, first: usize, out: &mut [f64]) {
         debug_assert_eq!((lower.len(), out.len()), (n * n, self.stride()));
-        pulp::Arch::new().dispatch(SquaredProducts { columns: self, lower, n, first, out });
+        add_squared_products(self, lower, n, first, out);
     }
 
     /// Returns `c^T A c` of every column c, padded, `A` as its block at `first` of a row-major `n x n` matrix.
@@ -49,13 +49,16 @@ struct InLanes<'a, S: Simd> {
     simd: S,
     vectors: &'a [S::f64s],
     vectors_per_row: usize,
+    /// Number of rows.
+    size: usize,
 }
 
 impl<'a, S: Simd> InLanes<'a, S> {
     #[inline(always)]
     fn of(simd: S, columns: &'a Columns) -> Self {
         // Rows are padded to whole vectors of the widest kind.
-        Self { simd, vectors: S::as_simd_f64s(columns.values()).0, vectors_per_row: columns.stride() / S::F64_LANES }
+        let (vectors, vectors_per_row) = (S::as_simd_f64s(columns.values()).0, columns.stride() / S::F64_LANES);
+        Self { simd, vectors, vectors_per_row, size: columns.n_rows() }
     }
 
     /// Returns the products of the columns in vector `v` with `weights`; later entries count as zero.
@@ -77,56 +80,43 @@ impl<'a, S: Simd> InLanes<'a, S> {
         let two = |a: usize, b: usize| simd.add_f64s(sums[a], sums[b]);
         simd.add_f64s(simd.add_f64s(two(0, 4), two(2, 6)), simd.add_f64s(two(1, 5), two(3, 7)))
     }
-}
-
-struct Products<'a> {
-    columns: &'a Columns,
-    weights: &'a [f64],
-    out: &'a mut [f64],
-}
-
-impl WithSimd for Products<'_> {
-    type Output = ();
 
     #[inline(always)]
-    fn with_simd<S: Simd>(self, simd: S) {
-        let columns = InLanes::of(simd, self.columns);
-        for (v, out) in S::as_mut_simd_f64s(self.out).0.iter_mut().enumerate() {
-            *out = columns.products(v, self.weights);
+    fn dots(self, weights: &[f64], out: &mut [f64]) {
+        for (v, out) in S::as_mut_simd_f64s(out).0.iter_mut().enumerate() {
+            *out = self.products(v, weights);
         }
     }
-}
-
-struct SquaredProducts<'a> {
-    columns: &'a Columns,
-    lower: &'a [f64],
-    n: usize,
-    first: usize,
-    out: &'a mut [f64],
-}
-
-impl WithSimd for SquaredProducts<'_> {
-    type Output = ();
 
     #[inline(always)]
-    fn with_simd<S: Simd>(self, simd: S) {
-        let Self { columns, lower, n, first, out } = self;
-        let (size, columns) = (columns.n_rows(), InLanes::of(simd, columns));
+    fn add_squared_products(self, lower: &[f64], n: usize, first: usize, out: &mut [f64]) {
         for (v, out) in S::as_mut_simd_f64s(out).0.iter_mut().enumerate() {
             for row in first..n {
-                let sum = columns.products(v, &lower[row * n + first..][..size.min(row + 1 - first)]);
-                *out = simd.add_f64s(*out, simd.mul_f64s(sum, sum));
+                let sum = self.products(v, &lower[row * n + first..][..self.size.min(row + 1 - first)]);
+                *out = self.simd.add_f64s(*out, self.simd.mul_f64s(sum, sum));
             }
         }
     }
 }
 
 vectorised! {
+    fn dots(columns: &Columns, weights: &[f64], out: &mut [f64]) where simd: S {
+        InLanes::of(simd, columns).dots(weights, out);
+    }
+}
+
+vectorised! {
+    fn add_squared_products(columns: &Columns, lower: &[f64], n: usize, first: usize, out: &mut [f64]) where simd: S {
+        InLanes::of(simd, columns).add_squared_products(lower, n, first, out);
+    }
+}
+
+vectorised! {
     fn forms(columns: &Columns, matrix: &[f64], n: usize, first: usize, out: &mut [f64]) where simd: S {
-        let (size, columns) = (columns.n_rows(), InLanes::of(simd, columns));
+        let columns = InLanes::of(simd, columns);
         for (v, out) in S::as_mut_simd_f64s(out).0.iter_mut().enumerate() {
-            for i in 0..size {
-                let sum = columns.products(v, &matrix[(first + i) * n + first..][..size]);
+            for i in 0..columns.size {
+                let sum = columns.products(v, &matrix[(first + i) * n + first..][..columns.size]);
                 *out = simd.add_f64s(*out, simd.mul_f64s(columns.vectors[i * columns.vectors_per_row + v], sum));
             }
         }
@@ -153,9 +143,10 @@ mod tests {
             let (dots, forms) = (columns.dots(&matrix[..size]), columns.forms(&matrix, n, first));
             // The narrowest lanes give the same bits.
             let mut narrow = vec![0.5; columns.stride()];
-            SquaredProducts { columns: &columns, lower: &matrix, n, first, out: &mut narrow }.with_simd(pulp::Scalar::new());
+            let in_lanes = InLanes::of(pulp::Scalar::new(), &columns);
+            in_lanes.add_squared_products(&matrix, n, first, &mut narrow);
             assert_eq!(narrow, squares);
-            Products { columns: &columns, weights: &matrix[..size], out: &mut narrow }.with_simd(pulp::Scalar::new());
+            in_lanes.dots(&matrix[..size], &mut narrow);
             assert_eq!(narrow, dots);
             for column in 0..n_columns {
                 let c = &points[(2 + column) * stride + first..][..size];

@@ -3,10 +3,9 @@
 //! No sum crosses columns, so lanes of any width give the same bits; the widest of the processor are used. A column has
 //! the same bits alone and among others.
 
-use super::dot;
-use super::dot::sum_of;
-use super::lanes::LANES;
+use super::dot::{LANES, sum_of};
 use super::reflected::fused;
+use super::rows::dot_rows;
 use crate::vectorised;
 
 /// Number of lane blocks, or of rows, that stay in registers.
@@ -28,6 +27,13 @@ impl Columns {
     pub fn zeros(n_rows: usize, n: usize) -> Self {
         let stride = n.next_multiple_of(LANES);
         Self { n_rows, n, stride, values: vec![0.0; n_rows * stride] }
+    }
+
+    /// Creates a matrix from its rows of `n` numbers, one after the other.
+    pub(super) fn of_rows(rows: &[f64], n: usize) -> Self {
+        let mut columns = Self::zeros(rows.len() / n.max(1), n);
+        rows.chunks_exact(n.max(1)).enumerate().for_each(|(row, line)| columns.row_mut(row).copy_from_slice(line));
+        columns
     }
 
     /// Changes the size to `n_rows x n`; contents are unspecified until every row is written.
@@ -133,7 +139,7 @@ impl Columns {
     pub fn products(&self, weights: &[f64]) -> Vec<f64> {
         debug_assert_eq!(weights.len(), self.stride);
         let mut out = vec![0.0; self.n_rows()];
-        column_products(&self.values, weights, &mut out);
+        dot_rows(weights, |row| self.padded(row), &mut out);
         out
     }
 
@@ -250,14 +256,6 @@ fn combine_block<const W: usize>(weights: &[f64], values: &[f64], out: &mut [f64
 }
 
 vectorised! {
-    fn column_products(values: &[f64], weights: &[f64], out: &mut [f64]) {
-        for (out, row) in out.iter_mut().zip(values.chunks_exact(weights.len().max(1))) {
-            *out = dot(row, weights);
-        }
-    }
-}
-
-vectorised! {
     fn weighted_gram_wide(values: &[f64], m: usize, weights: &[f64], weighted: &mut [f64], out: &mut [f64]) {
         let stride = weights.len();
         let mut first = 0;
@@ -289,7 +287,7 @@ fn gram_rows<const R: usize>(values: &[f64], m: usize, first: usize, weights: &[
     }
 }
 
-/// Computes the products of rows with another, in the order of [`dot`].
+/// Computes the products of rows with another, in the order of [`super::dot`].
 ///
 /// Each term is fused with the sum before it.
 #[inline(always)]
@@ -308,7 +306,7 @@ fn products_of<const R: usize>(a: [&[f64]; R], b: &[f64]) -> [f64; R] {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::linalg::{add_scaled, solve_lower};
+    use crate::linalg::{add_scaled, dot, solve_lower};
     use crate::rng::{Purpose, Streams};
 
     fn random(n_rows: usize, n: usize) -> Columns {

@@ -8,11 +8,10 @@
 //! Transforms are of radix 4: decimation in frequency forward, decimation in time back, so that frequencies stay in a permuted
 //! order between the two and no entry is moved.
 
-use super::wide;
+use super::dot::LANES;
 use crate::vectorised;
 use std::f64::consts::PI;
 
-const LANES: usize = 8;
 /// Number of entries whose transform stays in the L1 cache.
 const IN_CACHE: usize = 256;
 
@@ -26,7 +25,6 @@ impl ComplexLanes {
     pub const ZERO: Self = Self([[0.0; LANES]; 2]);
 }
 
-/// The real and imaginary part of a number.
 type Complex = [f64; 2];
 /// The powers 1, 2 and 3 of roots of unity.
 ///
@@ -84,30 +82,28 @@ impl MiddleProduct {
     /// If `x` is not half as long as the kernel.
     pub fn apply(&self, x: &mut [ComplexLanes]) {
         assert_eq!(x.len(), self.spectrum.len(), "sequences are half as long as the kernel");
-        wide(Weigh { weights: &self.weights, back: false, x });
+        weigh_wide(&self.weights, false, x);
         convolve(&self.twiddles, &self.spectrum, x);
-        wide(Weigh { weights: &self.weights, back: true, x });
+        weigh_wide(&self.weights, true, x);
     }
 }
 
-struct Weigh<'a> {
-    weights: &'a [Complex],
-    /// Whether the weights are taken back; imaginary parts of the results then take the place of real parts.
-    back: bool,
-    x: &'a mut [ComplexLanes],
+/// Multiplies by the weights, or takes them `back`: imaginary parts of the results then take the place of real parts.
+#[inline(always)]
+fn weigh(weights: &[Complex], back: bool, x: &mut [ComplexLanes]) {
+    for (x, weight) in x.iter_mut().zip(weights) {
+        if back {
+            x.0[0] = times(*x, conjugate(*weight)).0[1];
+        } else {
+            x.0[1] = [0.0; LANES];
+            *x = times(*x, *weight);
+        }
+    }
 }
 
 vectorised! {
-    fn call(self: Weigh<'_>) {
-        let Self { weights, back, x } = self;
-        for (x, weight) in x.iter_mut().zip(weights) {
-            if back {
-                x.0[0] = times(*x, conjugate(*weight)).0[1];
-            } else {
-                x.0[1] = [0.0; LANES];
-                *x = times(*x, *weight);
-            }
-        }
+    fn weigh_wide(weights: &[Complex], back: bool, x: &mut [ComplexLanes]) {
+        weigh(weights, back, x);
     }
 }
 
@@ -121,29 +117,27 @@ fn convolve(twiddles: &[Twiddles], spectrum: &[Complex], x: &mut [ComplexLanes])
             quarters.for_each(|(x, spectrum)| convolve(rest, spectrum, x));
             pass(true, first, x);
         }
-        _ => wide(Convolve { twiddles, spectrum, x }),
+        _ => convolve_wide(twiddles, spectrum, x),
     }
 }
 
-struct Convolve<'a> {
-    twiddles: &'a [Twiddles],
-    spectrum: &'a [Complex],
-    x: &'a mut [ComplexLanes],
+#[inline(always)]
+fn convolve_whole(twiddles: &[Twiddles], spectrum: &[Complex], x: &mut [ComplexLanes]) {
+    forward(twiddles, x);
+    for (x, factor) in x.iter_mut().zip(spectrum) {
+        *x = times(*x, *factor);
+    }
+    add_pairs(x);
+    for twiddles in twiddles.iter().rev() {
+        for block in x.chunks_exact_mut(4 * twiddles.len()) {
+            join(twiddles, block);
+        }
+    }
 }
 
 vectorised! {
-    fn call(self: Convolve<'_>) {
-        let Self { twiddles, spectrum, x } = self;
-        forward(twiddles, x);
-        for (x, factor) in x.iter_mut().zip(spectrum) {
-            *x = times(*x, *factor);
-        }
-        add_pairs(x);
-        for twiddles in twiddles.iter().rev() {
-            for block in x.chunks_exact_mut(4 * twiddles.len()) {
-                join(twiddles, block);
-            }
-        }
+    fn convolve_wide(twiddles: &[Twiddles], spectrum: &[Complex], x: &mut [ComplexLanes]) {
+        convolve_whole(twiddles, spectrum, x);
     }
 }
 
@@ -213,23 +207,23 @@ fn quarters(x: &mut [ComplexLanes]) -> [&mut [ComplexLanes]; 4] {
 }
 
 #[inline(always)]
-fn plus(mut a: ComplexLanes, b: ComplexLanes) -> ComplexLanes {
+fn each(mut a: ComplexLanes, b: ComplexLanes, of: impl Fn(f64, f64) -> f64) -> ComplexLanes {
     for part in 0..2 {
         for lane in 0..LANES {
-            a.0[part][lane] += b.0[part][lane];
+            a.0[part][lane] = of(a.0[part][lane], b.0[part][lane]);
         }
     }
     a
 }
 
 #[inline(always)]
-fn minus(mut a: ComplexLanes, b: ComplexLanes) -> ComplexLanes {
-    for part in 0..2 {
-        for lane in 0..LANES {
-            a.0[part][lane] -= b.0[part][lane];
-        }
-    }
-    a
+fn plus(a: ComplexLanes, b: ComplexLanes) -> ComplexLanes {
+    each(a, b, |a, b| a + b)
+}
+
+#[inline(always)]
+fn minus(a: ComplexLanes, b: ComplexLanes) -> ComplexLanes {
+    each(a, b, |a, b| a - b)
 }
 
 #[inline(always)]
@@ -258,7 +252,6 @@ fn conjugate([c, s]: Complex) -> Complex {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use pulp::NullaryFnOnce;
 
     /// Checks middle products of integers against their sums within the stated bound, also where blocks are split.
     #[test]
@@ -270,9 +263,9 @@ mod tests {
                 (0..s).map(|i| ComplexLanes([std::array::from_fn(|lane| entry(i, lane)), [f64::NAN; LANES]])).collect();
             let (product, mut plain) = (MiddleProduct::new(&kernel), x.clone());
             product.apply(&mut x);
-            Weigh { weights: &product.weights, back: false, x: &mut plain }.call();
-            Convolve { twiddles: &product.twiddles, spectrum: &product.spectrum, x: &mut plain }.call();
-            Weigh { weights: &product.weights, back: true, x: &mut plain }.call();
+            weigh(&product.weights, false, &mut plain);
+            convolve_whole(&product.twiddles, &product.spectrum, &mut plain);
+            weigh(&product.weights, true, &mut plain);
             assert!(x == plain, "{s}: blocks and lanes change no bit");
             let norm = |values: &mut dyn Iterator<Item = f64>| libm::sqrt(values.map(|x| x * x).sum::<f64>());
             for lane in 0..LANES {

@@ -1,8 +1,11 @@
 //! Products of vectors.
 
 use crate::vectorised;
+
 /// Partial sums of [`dot`]: enough independent sums to hide the latency of an addition.
-const LANES: usize = 8;
+///
+/// Rows are padded with zeros to a multiple of this length.
+pub(super) const LANES: usize = 8;
 
 /// Returns `Σ a_i b_i` over equally long slices, in one fixed order.
 ///

@@ -8,7 +8,7 @@ const LN2_HI: f64 = f64::from_bits(0x3fe6_2e42_fee0_0000);
 const LN2_LO: f64 = f64::from_bits(0x3dea_39ef_3579_3c76);
 const INVERSE_LN2: f64 = f64::from_bits(0x3ff7_1547_652b_82fe);
 /// Coefficients of the even part of the remainder.
-const P: [u64; 5] =
+pub(super) const P: [u64; 5] =
     [0x3fc5_5555_5555_553e, 0xbf66_c16c_16be_bd93, 0x3f11_566a_af25_de2c, 0xbebb_bd41_c5d2_6bf1, 0x3e66_3769_72be_a4d0];
 /// Least |x| above `2^-28`, above `ln 2 / 2`, and from `3 ln 2 / 2` on.
 ///
@@ -21,7 +21,7 @@ const LARGEST: f64 = 700.0;
 /// Below it the exponential is zero.
 const NOTHING: f64 = -746.0;
 /// `1.5 * 2^52`: added to a small integer, it leaves the integer in the lowest bits.
-const MAGIC: f64 = 6_755_399_441_055_744.0;
+pub(super) const MAGIC: f64 = 6_755_399_441_055_744.0;
 
 /// Replaces a few dozen numbers by their exponentials, for callers inside a SIMD dispatch.
 #[inline(always)]

@@ -12,7 +12,6 @@ mod columns;
 mod convolution;
 mod dot;
 mod exp;
-mod lanes;
 mod lasso;
 mod norms;
 mod outer;
@@ -26,15 +25,14 @@ mod triangle_sums;
 
 pub use choice::{least, running_weights};
 pub use cholesky::{
-    Eight, Factorize, GrowingCholesky, Invert, LANES, NotPositive, Repair, Rotated, Solve, TILE, cholesky, cholesky_repaired,
-    cholesky_upper, cholesky_upper_kept, interleave_upper, inverse_of_upper_transposed, inverse_spd, log_determinant,
-    lost_in_solves, place, separate_lower, solve_lower, solve_lower_transposed, solve_spd, solve_upper,
+    Eight, GrowingCholesky, LANES, NotPositive, Rotated, TILE, cholesky, cholesky_repaired, cholesky_upper, cholesky_upper_kept,
+    factor_eight, interleave_upper, inverse_of_upper_transposed, inverse_spd, log_determinant, lost_in_solves, place,
+    separate_lower, solve_lower, solve_lower_transposed, solve_spd, solve_upper,
 };
 pub use columns::Columns;
 pub use convolution::{ComplexLanes, MiddleProduct};
 pub use dot::{add_scaled, dot, dot_depth, four_dots, sum_of_squares};
 pub use exp::exp_of_block;
-use lanes::wide;
 pub use lasso::Lasso;
 pub use norms::{Norm, Power, TOGETHER as ROWS_TOGETHER};
 pub use outer::add_outer_products;

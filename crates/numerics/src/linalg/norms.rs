@@ -1,7 +1,7 @@
 //! The l_p norms, `1 <= p <= infinity`.
 
 use super::cbrt::cbrts_inlined;
-use super::dot::sum_of_squares_inlined;
+use super::dot::{LANES, sum_of_squares_inlined};
 use super::pow::pow_of_block;
 use crate::vectorised;
 use std::{array, fmt};
@@ -65,13 +65,7 @@ impl Norm {
     /// Returns the dual norm: exponent `p/(p - 1)`, infinite for 1, 1 for infinity.
     #[must_use]
     pub fn dual(self) -> Self {
-        let exponent = if self.exponent == 1.0 {
-            f64::INFINITY
-        } else if self.exponent.is_infinite() {
-            1.0
-        } else {
-            self.exponent / (self.exponent - 1.0)
-        };
+        let exponent = if self.exponent.is_infinite() { 1.0 } else { self.exponent / (self.exponent - 1.0) };
         Self { exponent, power: Power::of(exponent) }
     }
 
@@ -134,13 +128,7 @@ impl Norm {
 
     /// Clips every row of a row-major matrix with `d` columns, as [`Norm::clip`].
     pub fn clip_rows(self, rows: &mut [f64], d: usize, most: f64) {
-        for rows in rows.chunks_mut(TOGETHER * d) {
-            if rows.len() == TOGETHER * d {
-                clip(self, rows, d, most);
-            } else {
-                rows.chunks_exact_mut(d).for_each(|row| self.clip(row, most));
-            }
-        }
+        clip(self, rows, d, most);
     }
 
     /// Returns whether Euclidean norms show, without quotients and roots, that all norms are at most `most`.
@@ -197,8 +185,6 @@ fn sign(x: f64) -> f64 {
 pub const TOGETHER: usize = 8;
 /// Number of entries of a vector that are raised together.
 const BLOCK: usize = 32;
-/// Numbers in a chunk for SIMD lanes.
-const LANES: usize = 8;
 
 /// Finds the largest magnitude of each vector; NaN if an entry is NaN.
 #[inline(always)]
@@ -265,9 +251,16 @@ vectorised! {
 }
 
 vectorised! {
-    /// Computes [`Norm::clip`] of one row or of [`TOGETHER`].
     fn clip(norm: Norm, rows: &mut [f64], d: usize, most: f64) {
-        if rows.len() == TOGETHER * d { clip_inlined::<TOGETHER>(norm, rows, d, most) } else { clip_inlined::<1>(norm, rows, d, most) }
+        for rows in rows.chunks_mut((TOGETHER * d).max(1)) {
+            if rows.len() == TOGETHER * d {
+                clip_inlined::<TOGETHER>(norm, rows, d, most);
+            } else {
+                for row in rows.chunks_exact_mut(d) {
+                    clip_inlined::<1>(norm, row, d, most);
+                }
+            }
+        }
     }
 }
 

@@ -7,21 +7,15 @@ const PANEL: usize = 16;
 /// Number of rows of a tile of the result, which has the columns of a panel.
 const ROWS: usize = 4;
 
-/// Adds `x_i x_j` of every row x of a row-major matrix with `d` columns, in the order of the rows, to entry `(i, j)` of `out`.
-///
-/// `out` is `d x d` row-major. Entries below the diagonal are unspecified.
-pub fn add_outer_products(rows: &[f64], d: usize, out: &mut [f64]) {
-    debug_assert_eq!(out.len(), d * d);
-    let d = d.max(1);
-    let mut panels = vec![0.0; d.div_ceil(PANEL) * PANEL * (rows.len() / d)];
-    add_outer_products_wide(rows, d, &mut panels, out);
-}
-
 vectorised! {
-    /// [`add_outer_products`] with SIMD.
+    /// Adds `x_i x_j` of every row x of a row-major matrix with `d` columns, in the order of the rows, to entry `(i, j)` of `out`.
     ///
-    /// * `panels` — work space of zeros, for the rows by panels: a panel holds its columns of each row.
-    fn add_outer_products_wide(rows: &[f64], d: usize, panels: &mut [f64], out: &mut [f64]) {
+    /// `out` is `d x d` row-major. Entries below the diagonal are unspecified.
+    pub fn add_outer_products(rows: &[f64], d: usize, out: &mut [f64]) {
+        debug_assert_eq!(out.len(), d * d);
+        let d = d.max(1);
+        // A panel holds its columns of each row.
+        let mut panels = vec![0.0; d.div_ceil(PANEL) * PANEL * (rows.len() / d)];
         let length = (PANEL * (rows.len() / d)).max(1);
         for (panel, at) in panels.chunks_exact_mut(length).zip((0..d).step_by(PANEL)) {
             let width = PANEL.min(d - at);

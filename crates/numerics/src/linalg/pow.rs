@@ -6,6 +6,7 @@
 //! The constants are those of `e_pow.c`: "Copyright (C) 2004 by Sun Microsystems, Inc. All rights reserved. Permission to
 //! use, copy, modify, and distribute this software is freely granted, provided that this notice is preserved."
 
+use super::exp::{MAGIC, P};
 use crate::vectorised;
 
 /// Number of values whose range is checked together.
@@ -50,8 +51,6 @@ const UPPER: u64 = 0xffff_ffff_0000_0000;
 const FRACTION: u64 = 0x000f_ffff_ffff_ffff;
 /// `2^52`: its lowest bits hold a small integer that is added to it.
 const TWO52: f64 = 4_503_599_627_370_496.0;
-/// `1.5 * 2^52`: the same for integers of either sign.
-const MAGIC: f64 = 6_755_399_441_055_744.0;
 
 const DP_H: f64 = f64::from_bits(0x3fe2_b803_4000_0000);
 const DP_L: f64 = f64::from_bits(0x3e4c_fdeb_43cf_d006);
@@ -64,9 +63,6 @@ const L: [u64; 6] = [
     0x3fcd_864a_93c9_db65,
     0x3fca_7e28_4a45_4eef,
 ];
-/// Coefficients of the even part of the exponential's remainder.
-const P: [u64; 5] =
-    [0x3fc5_5555_5555_553e, 0xbf66_c16c_16be_bd93, 0x3f11_566a_af25_de2c, 0xbebb_bd41_c5d2_6bf1, 0x3e66_3769_72be_a4d0];
 const LG2: f64 = f64::from_bits(0x3fe6_2e42_fefa_39ef);
 const LG2_H: f64 = f64::from_bits(0x3fe6_2e43_0000_0000);
 const LG2_L: f64 = f64::from_bits(0xbe20_5c61_0ca8_6c39);

@@ -68,7 +68,6 @@ impl SingleRows {
 }
 
 vectorised! {
-    /// Computes the products of all rows.
     fn multiply(columns: &[[f32; LANES]], c: &[f32], products: &mut [f32]) {
         let n = c.len();
         let (products, _) = products.as_chunks_mut::<LANES>();
@@ -98,7 +97,6 @@ vectorised! {
 }
 
 vectorised! {
-    /// Returns the largest number.
     fn greatest(numbers: &[f32]) -> f32 {
         let (blocks, rest) = numbers.as_chunks::<LANES>();
         let mut most = [f32::NEG_INFINITY; LANES];

@@ -17,11 +17,30 @@ pub struct TriangleSums {
 }
 
 impl TriangleSums {
-    /// Returns the sums of the lower triangle of `n x n` numbers, row-major; within a tile of four columns the entries above
-    /// the diagonal must be zero.
-    pub fn of(rows: &[f64], n: usize) -> Self {
-        debug_assert_eq!(rows.len(), n * n);
-        sum_entries(rows, n)
+    vectorised! {
+        /// Returns the sums of the lower triangle of `n x n` numbers, row-major; within a tile of four columns the entries
+        /// above the diagonal must be zero.
+        pub fn of(rows: &[f64], n: usize) -> TriangleSums {
+            debug_assert_eq!(rows.len(), n * n);
+            let mut columns = vec![0.0_f64; n.next_multiple_of(TILE)];
+            let (mut squares, mut largest_row) = ([0.0; TILE], 0.0_f64);
+            for (i, row) in rows.chunks_exact(n.max(1)).enumerate() {
+                let mut sums = [0.0; TILE];
+                for (entries, columns) in row.chunks(TILE).zip(columns.as_chunks_mut::<TILE>().0).take(i / TILE + 1) {
+                    let mut tile = [0.0; TILE];
+                    tile[..entries.len()].copy_from_slice(entries);
+                    for lane in 0..TILE {
+                        let entry = tile[lane].abs();
+                        sums[lane] += entry;
+                        squares[lane] += entry * entry;
+                        columns[lane] += entry;
+                    }
+                }
+                largest_row = larger(sums.iter().sum(), largest_row);
+            }
+            let largest_column = columns.into_iter().fold(0.0, f64::max);
+            TriangleSums { squares: squares.iter().sum(), largest_row, largest_column }
+        }
     }
 
     /// Returns a bound on the square of the largest singular value.
@@ -30,29 +49,6 @@ impl TriangleSums {
     /// sums, rounded up.
     pub fn spectral(&self) -> f64 {
         1.000_001 * (self.largest_row * self.largest_column).min(self.squares)
-    }
-}
-
-vectorised! {
-    fn sum_entries(rows: &[f64], n: usize) -> TriangleSums {
-        let mut columns = vec![0.0_f64; n.next_multiple_of(TILE)];
-        let (mut squares, mut largest_row) = ([0.0; TILE], 0.0_f64);
-        for (i, row) in rows.chunks_exact(n.max(1)).enumerate() {
-            let mut sums = [0.0; TILE];
-            for (entries, columns) in row.chunks(TILE).zip(columns.as_chunks_mut::<TILE>().0).take(i / TILE + 1) {
-                let mut tile = [0.0; TILE];
-                tile[..entries.len()].copy_from_slice(entries);
-                for lane in 0..TILE {
-                    let entry = tile[lane].abs();
-                    sums[lane] += entry;
-                    squares[lane] += entry * entry;
-                    columns[lane] += entry;
-                }
-            }
-            largest_row = larger(sums.iter().sum(), largest_row);
-        }
-        let largest_column = columns.into_iter().fold(0.0, f64::max);
-        TriangleSums { squares: squares.iter().sum(), largest_row, largest_column }
     }
 }
 

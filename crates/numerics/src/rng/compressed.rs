@@ -5,11 +5,10 @@
 
 use super::logarithm::{LG, LN2_HIGH, LN2_LOW};
 use super::quantile::{A, B, C, CENTRE, D, FAR, MANY, SHOULDER, normal_quantile};
-use crate::vectorised;
+use pulp::NullaryFnOnce;
 use pulp::x86::V4;
 use std::arch::x86_64::{__m512d, _CMP_GT_OQ, _CMP_LT_OQ};
 
-/// Numbers in a vector.
 const LANES: usize = 8;
 /// Number of interleaved vectors of the tails, which hides the latency of quotients and roots.
 const ABREAST: usize = 4;
@@ -35,8 +34,11 @@ const FEW: usize = 64;
 /// Space behind the gathered numbers, which a store of a whole group may fill.
 const GROUP: usize = LANES * ABREAST;
 
-vectorised! {
-    fn call(self: Compressed<'_>) {
+impl NullaryFnOnce for Compressed<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn call(self) {
         let Self { simd, values } = self;
         if values.len() <= FEW {
             let n = values.len();

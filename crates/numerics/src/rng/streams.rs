@@ -3,6 +3,7 @@
 use rand_pcg::Pcg64;
 use rand_pcg::rand_core::{Rng, TryRng};
 use sha2::{Digest, Sha256};
+use std::array;
 use std::convert::Infallible;
 
 /// The use of a stream; two purposes never share a draw.
@@ -71,12 +72,6 @@ impl Streams {
     }
 
     fn derive(&self, trial: Option<u64>, purpose: Purpose<'_>) -> Stream {
-        let (state, selector) = self.seed_of(trial, purpose);
-        Stream { generator: Pcg64::new(state, selector), drawn: 0 }
-    }
-
-    /// Returns the initial state and the selector of a stream's generator.
-    fn seed_of(&self, trial: Option<u64>, purpose: Purpose<'_>) -> (u128, u128) {
         // SHA-256 over length-prefixed fields: 128 bits of state, 128 bits of stream selector.
         let (kind, label) = purpose.name();
         let mut hash = Sha256::new();
@@ -93,17 +88,8 @@ impl Streams {
             }
             None => hash.update([0]),
         }
-        halves(hash)
+        Stream::of_digest(hash)
     }
-}
-
-/// Returns the initial state and the selector of a generator from a digest.
-fn halves(hash: Sha256) -> (u128, u128) {
-    let digest: [u8; 32] = hash.finalize().into();
-    let (mut state, mut selector) = ([0u8; 16], [0u8; 16]);
-    state.copy_from_slice(&digest[..16]);
-    selector.copy_from_slice(&digest[16..]);
-    (u128::from_le_bytes(state), u128::from_le_bytes(selector))
 }
 
 /// Fewest words of a quarter in [`Stream::words_into`], so that a jump costs less than it saves.
@@ -117,6 +103,13 @@ pub struct Stream {
 }
 
 impl Stream {
+    /// Starts at the state and with the selector that the halves of a digest are.
+    fn of_digest(hash: Sha256) -> Self {
+        let digest: [u8; 32] = hash.finalize().into();
+        let half = |first: usize| u128::from_le_bytes(array::from_fn(|i| digest[first + i]));
+        Self { generator: Pcg64::new(half(0), half(16)), drawn: 0 }
+    }
+
     /// Returns the next 64 random bits.
     pub fn word(&mut self) -> u64 {
         self.drawn += 1;
@@ -189,8 +182,7 @@ impl Stream {
         let mut hash = Sha256::new();
         hash.update(b"fork");
         hash.update(self.word().to_le_bytes());
-        let (state, selector) = halves(hash);
-        Self { generator: Pcg64::new(state, selector), drawn: 0 }
+        Self::of_digest(hash)
     }
 
     /// Skips `words` words.

@@ -47,16 +47,12 @@ impl DomainRoot {
         Some(Self { inverse, root, resolvents: (0..n).map(|_| OnceLock::new()).collect() })
     }
 
-    fn fractions(&self) -> &Fractions {
-        self.inverse.fractions()
-    }
-
     /// Returns whether a dictionary lacks few enough points.
     ///
     /// Up to a rank of 3 n of all corrections, these cost less than a factor of `K_D` and its polar factor.
     pub fn reaches(&self, dictionary: &[u32]) -> bool {
         let n = self.root.n();
-        self.fractions().shifts.len() * n.saturating_sub(dictionary.len()) <= 3 * n
+        self.inverse.fractions().shifts.len() * n.saturating_sub(dictionary.len()) <= 3 * n
     }
 
     /// Writes `phi` of all points, a column each, for an ascending dictionary.
@@ -84,7 +80,7 @@ impl DomainRoot {
     /// Returns `w_j H_PP^{-1} (I - s_j H)_PX`: |P| rows for each fraction.
     fn corrections(&self, lacking: &[usize], resolvents: &[&Columns]) -> Columns {
         let (n, r) = (self.root.n(), lacking.len());
-        let Fractions { weights, shifts } = self.fractions();
+        let Fractions { weights, shifts } = self.inverse.fractions();
         let mut corrections = Columns::zeros(shifts.len() * r, n);
         for (j, (weight, shift)) in weights.iter().zip(shifts).enumerate() {
             let mut block: Vec<f64> = resolvents.iter().flat_map(|column| lacking.iter().map(|&q| column.row(j)[q])).collect();

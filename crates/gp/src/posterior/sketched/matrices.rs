@@ -52,7 +52,6 @@ impl EmbeddedPoints {
     }
 }
 
-/// Returns `k(x_a, x_b)`.
 pub fn covariance(gram: &dyn GramSource, a: u32, b: u32) -> f64 {
     match gram.dense_column(a as usize) {
         Some(column) => column[b as usize],

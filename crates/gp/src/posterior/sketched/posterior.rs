@@ -5,7 +5,7 @@
 //! **Columns.** The coordinates `c` of many points are stored as columns: of all points of a small domain, whose moments
 //! form a table ([`ScoreModel::table`]), or of the visited points of a large domain, which is screened by the variance
 //! `k(x,x) - |R k_D(x)|²` with `I - ridge V^{-1} = F^T F`, `K_D = L L^T`, `R = F L^{-1}`. Columns of a small domain may be
-//! in coordinates of the symmetric root ([`SketchedPosterior::set_symmetric_dictionary`]), which a saved state does not say.
+//! in coordinates of the symmetric root ([`SketchedPosterior::set_dictionary`]), which a saved state does not say.
 //!
 //! **Long-lived dictionaries** are updated: one more interaction changes V by rank one, and with it `V^{-1}` and the
 //! leverages `c^T V^{-1} c`, at a cost of O(m²) plus O(m) per column. The updated numbers are saved, and recomputed every
@@ -20,8 +20,10 @@ use super::triangular::{explained_rows, inverse_norm, lower_factor, solve_from_r
 use crate::nystrom::Embedding;
 use crate::posterior::Visits;
 use crate::posterior::rotation::Rotation;
+use crate::posterior::visited::Covariances;
 use crate::score::{Basis, Change, Factor, GramSource, MomentTable, Moments, ScoreModel, StateError, VarianceForm};
 use privateer_numerics::linalg::{self, Columns, InverseRoot, add_scaled, dot};
+use std::borrow::Cow;
 use std::sync::{Arc, OnceLock};
 
 /// The posterior of one trial over its own dictionary.
@@ -127,20 +129,11 @@ impl SketchedPosterior {
     }
 
     /// Sets the dictionary, ascending without repeats; [`SketchedPosterior::refresh`] must follow.
-    pub fn set_dictionary(&mut self, dictionary: Vec<u32>) {
-        self.change_dictionary(dictionary, None);
-    }
-
-    /// Sets the dictionary as [`SketchedPosterior::set_dictionary`] does, in coordinates of the symmetric root.
     ///
-    /// For a small domain, a dictionary that `root` reaches, and dictionaries drawn after every observation; see
-    /// [`SketchedPosterior::whitened`].
-    pub fn set_symmetric_dictionary(&mut self, dictionary: Vec<u32>, root: &Arc<DomainRoot>) {
-        debug_assert!(self.points.whole && !self.follows && root.reaches(&dictionary));
-        self.change_dictionary(dictionary, Some(Arc::clone(root)));
-    }
-
-    fn change_dictionary(&mut self, dictionary: Vec<u32>, root: Option<Arc<DomainRoot>>) {
+    /// With a `root`, which reaches the dictionary, coordinates are those of the symmetric root: for a small domain, and
+    /// dictionaries drawn after every observation; see [`SketchedPosterior::whitened`].
+    pub fn set_dictionary(&mut self, dictionary: Vec<u32>, root: Option<Arc<DomainRoot>>) {
+        debug_assert!(root.as_ref().is_none_or(|root| self.points.whole && !self.follows && root.reaches(&dictionary)));
         if dictionary != self.state.dictionary || root.is_some() != self.root.is_some() {
             (self.state.dictionary, self.root) = (dictionary, root);
             self.embed();
@@ -392,12 +385,8 @@ impl SketchedPosterior {
         c.column(0)
     }
 
-    fn dictionary_covariances(&self, point: usize) -> Vec<f64> {
-        let points = self.embedding.points().iter();
-        match self.gram.dense_column(point) {
-            Some(column) => points.map(|&other| column[other as usize]).collect(),
-            None => points.map(|&other| self.gram.entry(other as usize, point)).collect(),
-        }
+    fn dictionary_covariances(&self, point: usize) -> Cow<'_, [f64]> {
+        self.gram.coordinates(point as u32, self.embedding.points())
     }
 
     /// Returns the basis that a backend opens.

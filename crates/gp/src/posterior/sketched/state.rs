@@ -7,7 +7,6 @@ use serde::{Deserialize, Serialize};
 /// Number of observations between two recomputations of the updated numbers from the interactions.
 pub const ANEW_EVERY: u32 = 1024;
 
-/// The saved state.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct SketchState {
     /// Counts of interactions; their sums of rewards are not used.

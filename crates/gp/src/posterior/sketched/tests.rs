@@ -32,7 +32,7 @@ fn visited(gram: &Arc<dyn GramSource>, ridge: f64, follows: bool, n_visits: usiz
         sums[slot] += stream.normal();
         if [0, 1, 7, 20].contains(&visit) {
             let dictionary: Vec<u32> = (0..=visit as u32 / 2).map(|i| i * (n as u32 - 1) / (visit as u32 / 2).max(1)).collect();
-            posterior.set_dictionary(dictionary);
+            posterior.set_dictionary(dictionary, None);
             posterior.refresh();
         } else if follows {
             posterior.follow(slot);
@@ -135,7 +135,7 @@ fn small_ridges_keep_the_variance_of_visited_points() {
                 posterior.visit(0);
                 posterior.visit(n - 1);
             }
-            posterior.set_dictionary(vec![0, n as u32 - 1]);
+            posterior.set_dictionary(vec![0, n as u32 - 1], None);
             posterior.refresh();
             // Far points have variance ridge / (ridge + 4).
             for x in [0, n - 1] {

@@ -11,7 +11,8 @@
 //! A square matrix is stored in panels of four columns ([`place`]), row by row within a panel: the products of a tile
 //! read two panels sequentially.
 
-use pulp::{Simd, WithSimd};
+use crate::vectorised;
+use pulp::Simd;
 
 /// Number of interleaved trials.
 pub const LANES: usize = 8;
@@ -42,6 +43,18 @@ fn load<S: Simd>(entry: &Eight, slice: usize) -> S::f64s {
 #[inline(always)]
 fn store<S: Simd>(entry: &mut Eight, slice: usize, value: S::f64s) {
     S::as_mut_simd_f64s(&mut entry.0).0[slice] = value;
+}
+
+#[inline(always)]
+fn load_tile<S: Simd>(tile: &[Eight], slice: usize) -> [[S::f64s; TILE]; TILE] {
+    std::array::from_fn(|r| std::array::from_fn(|c| load::<S>(&tile[r * TILE + c], slice)))
+}
+
+#[inline(always)]
+fn store_tile<S: Simd>(tile: &mut [Eight], slice: usize, sums: &[[S::f64s; TILE]; TILE]) {
+    for (entry, &sum) in tile.iter_mut().zip(sums.as_flattened()) {
+        store::<S>(entry, slice, sum);
+    }
 }
 
 /// Returns `sum - a b`, rounded once.
@@ -93,160 +106,118 @@ fn tile_at(panel: &[Eight], row: usize) -> &[Eight; TILE * TILE] {
     &panel.as_chunks::<{ TILE * TILE }>().0[row / TILE]
 }
 
-/// Replaces the upper triangle of `a` by `U` with `U^T U = a`.
-///
-/// The number of padded rows is a multiple of four, with panels as in [`place`]. `pivots` are the squares of the diagonal
-/// of `U`, which the caller must check; `inverses` are the reciprocals of the diagonal.
-pub struct Factorize<'a> {
-    /// `padded x padded`.
-    pub a: &'a mut [Eight],
-    /// Output, `padded`.
-    pub pivots: &'a mut [Eight],
-    /// Output, `padded`.
-    pub inverses: &'a mut [Eight],
+vectorised! {
+    /// Factors eight matrices, and inverts and solves with their factors.
+    ///
+    /// The number of padded rows is a multiple of four, with panels as in [`place`].
+    ///
+    /// * `a` — `padded x padded`: its upper triangle becomes `U` with `U^T U = a`
+    /// * `pivots` — output, `padded`: the squares of the diagonal of `U`, which the caller must check
+    /// * `inverses` — output, `padded`: the reciprocals of the diagonal
+    /// * `scale` — factors of the inverses
+    /// * `rows` — output, `padded x padded`: `scale U^{-T}`, with zeros above the diagonal within a tile
+    /// * `b` — one entry per row without padding; becomes `(U^T U)^{-1} b`
+    pub fn factor_eight(
+        a: &mut [Eight],
+        pivots: &mut [Eight],
+        inverses: &mut [Eight],
+        scale: Eight,
+        rows: &mut [Eight],
+        b: &mut [Eight],
+    ) where simd: S {
+        factorize(simd, a, pivots, inverses);
+        invert(simd, a, inverses, scale, rows);
+        solve(simd, a, pivots.len(), b);
+    }
 }
 
-impl WithSimd for Factorize<'_> {
-    type Output = ();
-
-    #[inline(always)]
-    fn with_simd<S: Simd>(self, simd: S) {
-        let Self { a, pivots, inverses } = self;
-        for slice in 0..LANES / S::F64_LANES {
-            factorize(simd, slice, a, pivots, inverses);
+#[inline(always)]
+fn factorize<S: Simd>(simd: S, a: &mut [Eight], pivots: &mut [Eight], inverses: &mut [Eight]) {
+    let padded = pivots.len();
+    for slice in 0..LANES / S::F64_LANES {
+        for j in 0..padded / TILE {
+            let (before, panel) = a.split_at_mut(j * padded * TILE);
+            let panel = &mut panel[..padded * TILE];
+            for i in 0..j {
+                let left = &before[i * padded * TILE..][..padded * TILE];
+                let (above, rest) = panel.split_at_mut(i * TILE * TILE);
+                let rest = &mut rest[..TILE * TILE];
+                let mut sums = load_tile::<S>(rest, slice);
+                reduce(simd, slice, &left[..i * TILE * TILE], above, &mut sums);
+                substitute(simd, slice, tile_at(left, i * TILE), &inverses[i * TILE..(i + 1) * TILE], &mut sums);
+                store_tile::<S>(rest, slice, &sums);
+            }
+            let (above, rest) = panel.split_at_mut(j * TILE * TILE);
+            let rest = &mut rest[..TILE * TILE];
+            let mut sums = load_tile::<S>(rest, slice);
+            reduce(simd, slice, above, above, &mut sums);
+            for r in 0..TILE {
+                let pivot = sums[r][r];
+                let root = simd.sqrt_f64s(pivot);
+                let inverse = simd.div_f64s(simd.splat_f64s(1.0), root);
+                store::<S>(&mut pivots[j * TILE + r], slice, pivot);
+                store::<S>(&mut inverses[j * TILE + r], slice, inverse);
+                store::<S>(&mut rest[r * TILE + r], slice, root);
+                for c in r + 1..TILE {
+                    sums[r][c] = simd.mul_f64s(sums[r][c], inverse);
+                    store::<S>(&mut rest[r * TILE + c], slice, sums[r][c]);
+                }
+                for q in r + 1..TILE {
+                    for c in q..TILE {
+                        sums[q][c] = less(simd, sums[q][c], sums[r][q], sums[r][c]);
+                    }
+                }
+            }
         }
     }
 }
 
 #[inline(always)]
-fn factorize<S: Simd>(simd: S, slice: usize, a: &mut [Eight], pivots: &mut [Eight], inverses: &mut [Eight]) {
-    let padded = pivots.len();
-    for j in 0..padded / TILE {
-        let (before, panel) = a.split_at_mut(j * padded * TILE);
-        let panel = &mut panel[..padded * TILE];
-        for i in 0..j {
-            let left = &before[i * padded * TILE..][..padded * TILE];
-            let (above, rest) = panel.split_at_mut(i * TILE * TILE);
-            let rest = &mut rest[..TILE * TILE];
-            let mut sums: [[S::f64s; TILE]; TILE] =
-                std::array::from_fn(|r| std::array::from_fn(|c| load::<S>(&rest[r * TILE + c], slice)));
-            reduce(simd, slice, &left[..i * TILE * TILE], above, &mut sums);
-            substitute(simd, slice, tile_at(left, i * TILE), &inverses[i * TILE..(i + 1) * TILE], &mut sums);
-            for r in 0..TILE {
-                for c in 0..TILE {
-                    store::<S>(&mut rest[r * TILE + c], slice, sums[r][c]);
-                }
-            }
-        }
-        let (above, rest) = panel.split_at_mut(j * TILE * TILE);
-        let rest = &mut rest[..TILE * TILE];
-        let mut sums: [[S::f64s; TILE]; TILE] =
-            std::array::from_fn(|r| std::array::from_fn(|c| load::<S>(&rest[r * TILE + c], slice)));
-        reduce(simd, slice, above, above, &mut sums);
-        for r in 0..TILE {
-            let pivot = sums[r][r];
-            let root = simd.sqrt_f64s(pivot);
-            let inverse = simd.div_f64s(simd.splat_f64s(1.0), root);
-            store::<S>(&mut pivots[j * TILE + r], slice, pivot);
-            store::<S>(&mut inverses[j * TILE + r], slice, inverse);
-            store::<S>(&mut rest[r * TILE + r], slice, root);
-            for c in r + 1..TILE {
-                sums[r][c] = simd.mul_f64s(sums[r][c], inverse);
-                store::<S>(&mut rest[r * TILE + c], slice, sums[r][c]);
-            }
-            for q in r + 1..TILE {
-                for c in q..TILE {
-                    sums[q][c] = less(simd, sums[q][c], sums[r][q], sums[r][c]);
-                }
-            }
-        }
-    }
-}
-
-/// Inverts the factor `U`: `rows = scale U^{-T}`.
-///
-/// `rows` has panels as in [`place`], with zeros above the diagonal within a tile.
-pub struct Invert<'a> {
-    /// `padded x padded`, as written by [`Factorize`].
-    pub u: &'a [Eight],
-    /// `padded`.
-    pub inverses: &'a [Eight],
-    /// Factors of the inverses.
-    pub scale: Eight,
-    /// Output, `padded x padded`.
-    pub rows: &'a mut [Eight],
-}
-
-impl WithSimd for Invert<'_> {
-    type Output = ();
-
-    #[inline(always)]
-    fn with_simd<S: Simd>(self, simd: S) {
-        let Self { u, inverses, scale, rows } = self;
-        let padded = inverses.len();
-        for i in 0..padded / TILE {
-            for slice in 0..LANES / S::F64_LANES {
-                let left = &u[i * padded * TILE..][..padded * TILE];
-                let (tile, inverses) = (tile_at(left, i * TILE), &inverses[i * TILE..(i + 1) * TILE]);
-                for j in 0..=i {
-                    let panel = &mut rows[j * padded * TILE..][..padded * TILE];
-                    let (above, rest) = panel.split_at_mut(i * TILE * TILE);
-                    let mut sums = [[simd.splat_f64s(0.0); TILE]; TILE];
-                    if i == j {
-                        (0..TILE).for_each(|r| sums[r][r] = load::<S>(&scale, slice));
-                    } else {
-                        reduce(simd, slice, &left[j * TILE * TILE..i * TILE * TILE], &above[j * TILE * TILE..], &mut sums);
-                    }
-                    substitute(simd, slice, tile, inverses, &mut sums);
-                    for r in 0..TILE {
-                        for c in 0..TILE {
-                            store::<S>(&mut rest[r * TILE + c], slice, sums[r][c]);
-                        }
-                    }
-                }
-            }
-        }
-    }
-}
-
-/// Replaces `b` by `(U^T U)^{-1} b`.
-pub struct Solve<'a> {
-    /// `padded x padded`, as written by [`Factorize`].
-    pub u: &'a [Eight],
-    /// Number of padded rows.
-    pub padded: usize,
-    /// One entry per row without padding.
-    pub b: &'a mut [Eight],
-}
-
-impl WithSimd for Solve<'_> {
-    type Output = ();
-
-    #[inline(always)]
-    fn with_simd<S: Simd>(self, simd: S) {
-        let Self { u, padded, b } = self;
-        let n = b.len();
+fn invert<S: Simd>(simd: S, u: &[Eight], inverses: &[Eight], scale: Eight, rows: &mut [Eight]) {
+    let padded = inverses.len();
+    for i in 0..padded / TILE {
         for slice in 0..LANES / S::F64_LANES {
-            let entry = |k: usize, i: usize| load::<S>(&u[place(padded, k, i)], slice);
-            for k in 0..n {
-                let value = simd.div_f64s(load::<S>(&b[k], slice), entry(k, k));
-                store::<S>(&mut b[k], slice, value);
-                for (i, b) in b.iter_mut().enumerate().skip(k + 1) {
-                    let sum = simd.sub_f64s(load::<S>(b, slice), simd.mul_f64s(value, entry(k, i)));
-                    store::<S>(b, slice, sum);
+            let left = &u[i * padded * TILE..][..padded * TILE];
+            let (tile, inverses) = (tile_at(left, i * TILE), &inverses[i * TILE..(i + 1) * TILE]);
+            for j in 0..=i {
+                let panel = &mut rows[j * padded * TILE..][..padded * TILE];
+                let (above, rest) = panel.split_at_mut(i * TILE * TILE);
+                let mut sums = [[simd.splat_f64s(0.0); TILE]; TILE];
+                if i == j {
+                    (0..TILE).for_each(|r| sums[r][r] = load::<S>(&scale, slice));
+                } else {
+                    reduce(simd, slice, &left[j * TILE * TILE..i * TILE * TILE], &above[j * TILE * TILE..], &mut sums);
                 }
+                substitute(simd, slice, tile, inverses, &mut sums);
+                store_tile::<S>(&mut rest[..TILE * TILE], slice, &sums);
             }
-            for k in (0..n).rev() {
-                // The partial sums of `dot`.
-                let mut s = [simd.splat_f64s(0.0); 8];
-                for (at, (i, b)) in b.iter().enumerate().skip(k + 1).enumerate() {
-                    s[at % 8] = simd.add_f64s(s[at % 8], simd.mul_f64s(entry(k, i), load::<S>(b, slice)));
-                }
-                let add = |a, b| simd.add_f64s(a, b);
-                let sum = add(add(add(s[0], s[4]), add(s[2], s[6])), add(add(s[1], s[5]), add(s[3], s[7])));
-                let value = simd.div_f64s(simd.sub_f64s(load::<S>(&b[k], slice), sum), entry(k, k));
-                store::<S>(&mut b[k], slice, value);
+        }
+    }
+}
+
+#[inline(always)]
+fn solve<S: Simd>(simd: S, u: &[Eight], padded: usize, b: &mut [Eight]) {
+    let n = b.len();
+    for slice in 0..LANES / S::F64_LANES {
+        let entry = |k: usize, i: usize| load::<S>(&u[place(padded, k, i)], slice);
+        for k in 0..n {
+            let value = simd.div_f64s(load::<S>(&b[k], slice), entry(k, k));
+            store::<S>(&mut b[k], slice, value);
+            for (i, b) in b.iter_mut().enumerate().skip(k + 1) {
+                let sum = simd.sub_f64s(load::<S>(b, slice), simd.mul_f64s(value, entry(k, i)));
+                store::<S>(b, slice, sum);
             }
+        }
+        for k in (0..n).rev() {
+            // The partial sums of `dot`.
+            let mut s = [simd.splat_f64s(0.0); 8];
+            for (at, (i, b)) in b.iter().enumerate().skip(k + 1).enumerate() {
+                s[at % 8] = simd.add_f64s(s[at % 8], simd.mul_f64s(entry(k, i), load::<S>(b, slice)));
+            }
+            let add = |a, b| simd.add_f64s(a, b);
+            let sum = add(add(add(s[0], s[4]), add(s[2], s[6])), add(add(s[1], s[5]), add(s[3], s[7])));
+            let value = simd.div_f64s(simd.sub_f64s(load::<S>(&b[k], slice), sum), entry(k, k));
+            store::<S>(&mut b[k], slice, value);
         }
     }
 }
@@ -254,18 +225,14 @@ impl WithSimd for Solve<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::linalg::{cholesky_upper, dot, inverse_of_upper_transposed, solve_upper};
+    use crate::linalg::cholesky::random_spd;
+    use crate::linalg::{cholesky_upper, inverse_of_upper_transposed, solve_upper};
     use crate::rng::{Purpose, Streams};
 
     /// Returns `B B^T + I/2` of eight random matrices.
-    fn random_spd(n: usize) -> Vec<Vec<f64>> {
-        let one = |lane: u64| {
-            let mut stream = Streams::new(lane, "eight").of(n as u64, Purpose::Function);
-            let b: Vec<f64> = (0..n * n).map(|_| stream.normal()).collect();
-            let entry = |i: usize, j: usize| dot(&b[i * n..(i + 1) * n], &b[j * n..(j + 1) * n]) + if i == j { 0.5 } else { 0.0 };
-            (0..n * n).map(|e| entry(e / n, e % n)).collect()
-        };
-        (0..LANES as u64).map(one).collect()
+    fn random_eight(n: usize) -> Vec<Vec<f64>> {
+        let stream = |lane: u64| Streams::new(lane, "eight").of(n as u64, Purpose::Function);
+        (0..LANES as u64).map(|lane| random_spd(n, &mut stream(lane))).collect()
     }
 
     /// Returns factor, pivots, inverse and solution.
@@ -281,16 +248,15 @@ mod tests {
         let (mut pivots, mut inverses) = (vec![Eight::ZERO; padded], vec![Eight::ZERO; padded]);
         let mut rows = vec![Eight::ZERO; padded * padded];
         let mut b: Vec<Eight> = (0..n).map(|i| Eight(std::array::from_fn(|lane| 1.0 + (i * lane) as f64))).collect();
-        fn run<W: WithSimd>(scalar: bool, work: W) {
-            if scalar {
-                work.with_simd(pulp::Scalar);
-            } else {
-                pulp::Arch::new().dispatch(work);
-            }
+        let scale = Eight([2.0; LANES]);
+        if scalar {
+            let simd = pulp::Scalar::new();
+            factorize(simd, &mut u, &mut pivots, &mut inverses);
+            invert(simd, &u, &inverses, scale, &mut rows);
+            solve(simd, &u, padded, &mut b);
+        } else {
+            factor_eight(&mut u, &mut pivots, &mut inverses, scale, &mut rows, &mut b);
         }
-        run(scalar, Factorize { a: &mut u, pivots: &mut pivots, inverses: &mut inverses });
-        run(scalar, Invert { u: &u, inverses: &inverses, scale: Eight([2.0; LANES]), rows: &mut rows });
-        run(scalar, Solve { u: &u, padded, b: &mut b });
         [u, pivots, rows, b]
     }
 
@@ -299,7 +265,7 @@ mod tests {
     fn eight_factors_are_those_of_their_matrices() {
         for n in [1usize, 2, 3, 4, 5, 8, 11, 26] {
             let padded = n.next_multiple_of(TILE);
-            let matrices = random_spd(n);
+            let matrices = random_eight(n);
             let found = interleaved(&matrices, n, false);
             assert_eq!(found, interleaved(&matrices, n, true), "{n}");
             let [u, _, rows, b] = found;
@@ -323,7 +289,7 @@ mod tests {
 
     #[test]
     fn what_is_not_positive_shows_in_its_lane_alone() {
-        let mut matrices = random_spd(9);
+        let mut matrices = random_eight(9);
         matrices[3][6 * 9 + 6] = -1.0;
         let [_, pivots, ..] = interleaved(&matrices, 9, false);
         for lane in 0..LANES {

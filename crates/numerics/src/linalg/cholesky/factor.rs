@@ -20,15 +20,6 @@ impl fmt::Display for NotPositive {
 
 impl std::error::Error for NotPositive {}
 
-/// The repair that a factorization needed.
-#[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub struct Repair {
-    /// Number of failed attempts before the first success; 0 if the matrix needed no repair.
-    pub attempts: usize,
-    /// Amount added to the whole diagonal, in the units of the matrix.
-    pub jitter: f64,
-}
-
 /// Replaces the lower triangle of `a` (`n x n`, row-major, symmetric) by `L` with `L L^T = a`.
 ///
 /// The strict upper triangle becomes zero. Only the lower triangle is read.
@@ -57,25 +48,25 @@ pub fn cholesky(a: &mut [f64], n: usize) -> Result<(), NotPositive> {
 /// Factors as [`cholesky`] does, and adds a multiple of the identity if that fails.
 ///
 /// The first attempt adds `2^-40` of the mean diagonal entry, each next one 16 times more, up to ten times (a sixteenth
-/// of the mean diagonal). The added amount is returned, so that callers can count and report it.
+/// of the mean diagonal). Returns the added amount in the units of the matrix, 0 if it needed no repair.
 ///
 /// # Errors
 /// [`NotPositive`] of the last attempt, with `a` unchanged.
-pub fn cholesky_repaired(a: &mut [f64], n: usize) -> Result<Repair, NotPositive> {
+pub fn cholesky_repaired(a: &mut [f64], n: usize) -> Result<f64, NotPositive> {
     let original: Vec<f64> = a.to_vec();
     let Err(mut failure) = cholesky(a, n) else {
-        return Ok(Repair::default());
+        return Ok(0.0);
     };
     let mean = (0..n).map(|i| original[i * n + i]).sum::<f64>() / n as f64;
     // 2^-40: far above the rounding of a factorization of some thousand rows, far below any ridge in use.
     let mut jitter = mean.abs() / 1_099_511_627_776.0;
-    for attempt in 1..=10 {
+    for _ in 0..10 {
         a.copy_from_slice(&original);
         for i in 0..n {
             a[i * n + i] += jitter;
         }
         match cholesky(a, n) {
-            Ok(()) => return Ok(Repair { attempts: attempt, jitter }),
+            Ok(()) => return Ok(jitter),
             Err(next) => failure = next,
         }
         jitter *= 16.0;
@@ -91,4 +82,4 @@ pub fn log_determinant(l: &[f64], n: usize) -> f64 {
 
 #[cfg(test)]
 #[path = "tests.rs"]
-mod tests;
+pub(super) mod tests;

@@ -6,6 +6,7 @@
 //! factors that are recomputed every round; its order of operations differs from [`super::cholesky`].
 
 use super::NotPositive;
+use crate::linalg::reflected::fused_add;
 use crate::linalg::{add_scaled, dot};
 use crate::vectorised;
 use pulp::Simd;
@@ -51,7 +52,7 @@ vectorised! {
                 let (made, rest) = panel.split_at_mut((row - first) * n);
                 let current = &mut rest[..n];
                 for other in made.chunks_exact(n) {
-                    add_one(&mut current[row..], -other[row], &other[row..]);
+                    fused_add(&mut current[row..], -other[row], &other[row..]);
                 }
                 let pivot = current[row];
                 let floor = least.get(row).copied().unwrap_or(0.0);
@@ -147,14 +148,6 @@ fn tiles<S: Simd, const R: usize>(simd: S, factors: &[f64], rows: &[f64], panel:
     }
 }
 
-/// Computes `y += factor * x`, entry by entry, fused.
-#[inline(always)]
-fn add_one(y: &mut [f64], factor: f64, x: &[f64]) {
-    for (y, x) in y.iter_mut().zip(x) {
-        *y = factor.mul_add(*x, *y);
-    }
-}
-
 /// Number of columns computed together; the rows above them are zero there.
 const COLUMNS: usize = 16;
 
@@ -179,7 +172,7 @@ vectorised! {
                 let (made, rest) = panel.split_at_mut((row - first) * n);
                 let current = &mut rest[..=row];
                 for (k, other) in made.chunks_exact(n).enumerate() {
-                    add_one(current, -u[(first + k) * n + row], &other[..=row]);
+                    fused_add(current, -u[(first + k) * n + row], &other[..=row]);
                 }
                 let inverse = 1.0 / u[row * n + row];
                 current.iter_mut().for_each(|entry| *entry *= inverse);
@@ -207,21 +200,18 @@ vectorised! {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::linalg::cholesky::random_spd;
     use crate::linalg::{cholesky, solve_spd};
     use crate::rng::{Purpose, Streams};
 
-    /// Returns `B B^T + I/2` for a random square B.
-    fn random_spd(n: usize) -> Vec<f64> {
-        let mut stream = Streams::new(3, "upper").of(n as u64, Purpose::Function);
-        let b: Vec<f64> = (0..n * n).map(|_| stream.normal()).collect();
-        let entry = |i: usize, j: usize| dot(&b[i * n..(i + 1) * n], &b[j * n..(j + 1) * n]) + if i == j { 0.5 } else { 0.0 };
-        (0..n * n).map(|e| entry(e / n, e % n)).collect()
+    fn random(n: usize) -> Vec<f64> {
+        random_spd(n, &mut Streams::new(3, "upper").of(n as u64, Purpose::Function))
     }
 
     #[test]
     fn it_agrees_with_the_factor_by_dots() {
         for n in 0..27 {
-            let a = random_spd(n);
+            let a = random(n);
             let (mut upper, mut lower) = (a.clone(), a.clone());
             cholesky_upper(&mut upper, n).expect("positive definite");
             cholesky(&mut lower, n).expect("positive definite");
@@ -250,7 +240,7 @@ mod tests {
 
     #[test]
     fn what_is_not_positive_is_refused() {
-        let mut a = random_spd(9);
+        let mut a = random(9);
         a[6 * 9 + 6] = -1.0;
         assert_eq!(cholesky_upper(&mut a, 9).map_err(|refused| refused.row), Err(6));
         assert!(cholesky_upper(&mut [f64::NAN], 1).is_err());

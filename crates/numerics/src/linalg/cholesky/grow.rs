@@ -88,6 +88,17 @@ impl GrowingCholesky {
         &self.columns[k * self.stride + row..k * self.stride + self.n]
     }
 
+    #[inline(always)]
+    fn triangle(&self, k: usize) -> Triangle {
+        let mut made = Triangle { inverses: [0.0; TOGETHER], below: [[0.0; TOGETHER]; TOGETHER] };
+        for i in 0..TOGETHER {
+            let column = &self.below(k + i, k)[..TOGETHER];
+            made.inverses[i] = 1.0 / column[i];
+            made.below.iter_mut().zip(column).skip(i + 1).for_each(|(row, &entry)| row[i] = entry);
+        }
+        made
+    }
+
     /// Solves `L x = b` in place; entries of `b` before `first` must be zero and stay zero.
     pub fn solve_lower(&self, b: &mut [f64], first: usize) {
         solve_lower_growing(self, b, first);
@@ -142,21 +153,7 @@ struct Triangle {
     below: [[f64; TOGETHER]; TOGETHER],
 }
 
-impl GrowingCholesky {
-    #[inline(always)]
-    fn triangle(&self, k: usize) -> Triangle {
-        let mut made = Triangle { inverses: [0.0; TOGETHER], below: [[0.0; TOGETHER]; TOGETHER] };
-        for i in 0..TOGETHER {
-            let column = &self.below(k + i, k)[..TOGETHER];
-            made.inverses[i] = 1.0 / column[i];
-            made.below.iter_mut().zip(column).skip(i + 1).for_each(|(row, &entry)| row[i] = entry);
-        }
-        made
-    }
-}
-
 vectorised! {
-    /// [`GrowingCholesky::solve_lower`] with SIMD.
     fn solve_lower_growing(factor: &GrowingCholesky, b: &mut [f64], first: usize) {
         let (n, mut k) = (factor.n, first);
         while k + TOGETHER <= n {
@@ -190,7 +187,6 @@ vectorised! {
 }
 
 vectorised! {
-    /// [`GrowingCholesky::solve_transposed`] with SIMD.
     fn solve_transposed_wide(factor: &GrowingCholesky, b: &mut [f64]) {
         let n = factor.n;
         let whole = n / TOGETHER * TOGETHER;

@@ -83,7 +83,6 @@ fn transposed(simd: pulp::x86::V4, [a, b, c, d]: [__m512d; TILE]) -> [__m512d; T
     ]
 }
 
-/// A pass over matrices.
 trait Pass {
     type Output;
 

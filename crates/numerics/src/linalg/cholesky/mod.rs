@@ -7,8 +7,10 @@ mod grow;
 mod interleave;
 mod solve;
 
-pub use batch8::{Eight, Factorize, Invert, LANES, Solve, TILE, place};
-pub use factor::{NotPositive, Repair, cholesky, cholesky_repaired, log_determinant};
+pub use batch8::{Eight, LANES, TILE, factor_eight, place};
+#[cfg(test)]
+use factor::tests::random_spd;
+pub use factor::{NotPositive, cholesky, cholesky_repaired, log_determinant};
 pub use factor_upper::{cholesky_upper, cholesky_upper_kept, inverse_of_upper_transposed, solve_upper};
 pub use grow::{GrowingCholesky, Rotated, lost_in_solves};
 pub use interleave::{interleave_upper, separate_lower};

@@ -6,7 +6,7 @@
 //! The rule with n points in `(0, K)` has an error of about `exp(-2 pi n K'/K)`. All weights and shifts are positive, so
 //! nothing cancels.
 
-use super::super::lanes::LANES;
+use super::super::dot::LANES;
 use std::f64::consts::{FRAC_PI_2, PI};
 use std::sync::OnceLock;
 

@@ -1,10 +1,9 @@
 //! The symmetric inverse square root of a matrix.
 
 use super::super::columns::Columns;
-use super::super::dot::sum_of;
-use super::super::lanes::LANES;
+use super::super::dot::{LANES, sum_of};
 use super::Fractions;
-use super::reflections::{Padded, Reflections, bound, fused, fused_add, fused_dot, fused_scaled, largest, padded_length};
+use super::reflections::{Reflections, bound, fused, fused_add, fused_dot, fused_scaled, largest, padded_length};
 use super::shifted::ShiftedFactors;
 use super::together::{Step, Vectors, take};
 use crate::vectorised;
@@ -107,7 +106,7 @@ impl TridiagonalForm {
         debug_assert_eq!(a.len(), n * n);
         let (mut reflections, mut diagonal, mut beside) = (Reflections::none(n), vec![0.0; n], vec![0.0; n]);
         let scale = largest(a)?;
-        tridiagonalize(&mut Padded::of(a, n), scale, &mut reflections, &mut diagonal, &mut beside);
+        tridiagonalize(&mut Columns::of_rows(a, n), scale, &mut reflections, &mut diagonal, &mut beside);
         if diagonal.iter().chain(&beside).any(|entry| !entry.is_finite()) {
             return None;
         }
@@ -140,14 +139,14 @@ impl TridiagonalForm {
 }
 
 vectorised! {
-    fn tridiagonalize(a: &mut Padded, scale: f64, reflections: &mut Reflections, diagonal: &mut [f64], beside: &mut [f64]) {
-        let (n, stride) = (a.n, a.stride);
+    fn tridiagonalize(a: &mut Columns, scale: f64, reflections: &mut Reflections, diagonal: &mut [f64], beside: &mut [f64]) {
+        let (n, stride) = (a.n(), a.stride());
         // The reflection before: its vector v and w, for the update `A - v w^T - w v^T` that is due. Products of the
         // updated matrix with the next vector: below the diagonal row by row, above it column by column.
         let (mut v, mut w) = (vec![0.0; stride], vec![0.0; stride]);
         let (mut next, mut above) = (vec![0.0; stride], vec![0.0; stride]);
         for k in (0..n).rev() {
-            let (rest, row) = a.values.split_at_mut(k * stride);
+            let (rest, row) = a.values_mut().split_at_mut(k * stride);
             for (entry, (v_j, w_j)) in row[..=k].iter_mut().zip(v.iter().zip(&w)) {
                 *entry = f64::mul_add(-v[k], *w_j, f64::mul_add(-w[k], *v_j, *entry));
             }

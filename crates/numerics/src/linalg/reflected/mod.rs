@@ -18,5 +18,5 @@ mod together;
 pub use fractions::Fractions;
 pub use inverse_root::InverseRoot;
 pub use polar::Polar;
-pub(super) use reflections::fused;
 pub use reflections::padded_length;
+pub(super) use reflections::{fused, fused_add};

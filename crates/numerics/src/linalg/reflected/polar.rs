@@ -1,9 +1,9 @@
 //! The orthogonal polar factor of a matrix.
 
-use super::super::dot::sum_of;
-use super::super::lanes::LANES;
+use super::super::columns::Columns;
+use super::super::dot::{LANES, sum_of};
 use super::Fractions;
-use super::reflections::{Padded, Reflections, bound, fused, fused_add, fused_scaled, largest, padded_length};
+use super::reflections::{Reflections, bound, fused, fused_add, fused_scaled, largest, padded_length};
 use super::shifted::ShiftedFactors;
 use super::together::{Step, Vectors, take};
 use crate::vectorised;
@@ -27,7 +27,7 @@ impl Polar {
         let scale = largest(l)?;
         let (mut left, mut right) = (Reflections::none(n), Reflections::none(n));
         let (mut diagonal, mut below) = (vec![0.0; n], vec![0.0; n]);
-        bidiagonalize(&mut Padded::of(l, n), scale, &mut left, &mut right, &mut diagonal, &mut below);
+        bidiagonalize(&mut Columns::of_rows(l, n), scale, &mut left, &mut right, &mut diagonal, &mut below);
         left.pair();
         right.pair();
         // The squared norm of the inverse, row by row: (1 + e_(k-1)² r_(k-1)) / d_k².
@@ -71,31 +71,31 @@ impl Polar {
 
 vectorised! {
     fn bidiagonalize(
-        a: &mut Padded,
+        a: &mut Columns,
         scale: f64,
         left: &mut Reflections,
         right: &mut Reflections,
         diagonal: &mut [f64],
         below: &mut [f64],
     ) {
-        let (n, stride) = (a.n, a.stride);
+        let (n, stride, values) = (a.n(), a.stride(), a.values_mut());
         // `A^T v` of the coming left reflection, whose vector is column k but for its last entry.
         let (mut along, mut next) = (vec![0.0; stride], vec![0.0; stride]);
         if let Some(last) = n.checked_sub(1) {
-            for line in a.values.chunks_exact(stride) {
+            for line in values.chunks_exact(stride) {
                 fused_add(&mut along, line[last], line);
             }
         }
         for k in (0..n).rev() {
             let size = padded_length(k + 1);
             // The reflection reduces column k to its diagonal entry.
-            for (entry, line) in left.row_mut(k, k + 1).iter_mut().zip(a.values.chunks_exact(stride)) {
+            for (entry, line) in left.row_mut(k, k + 1).iter_mut().zip(values.chunks_exact(stride)) {
                 *entry = line[k];
             }
             let (pivot, moved) = left.make(k, k + 1, scale);
             diagonal[k] = pivot;
             let (v, factor) = (left.vector(k, k + 1), left.factor(k));
-            let (rest, row) = a.values.split_at_mut(k * stride);
+            let (rest, row) = values.split_at_mut(k * stride);
             let row = &mut row[..size];
             fused_add(&mut along[..size], moved, row);
             fused_add(row, -factor * v[k], &along[..size]);

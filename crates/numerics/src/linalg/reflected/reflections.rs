@@ -1,14 +1,13 @@
 //! Reflections, and the matrices that they reduce.
 
-use super::super::dot::sum_of;
-use super::super::lanes::LANES;
+use super::super::dot::{LANES, sum_of};
+use super::super::norms::Norm;
 use crate::vectorised;
 use pulp::Simd;
 
 /// Squares up to this count as zero relative to a largest entry of 1.
 const LEAST_SQUARE: f64 = 1e-290;
 
-/// Values in the lanes of a vector.
 pub type Lanes = [f64; LANES];
 
 /// Returns the length of a row that holds a vector of `n` entries.
@@ -50,48 +49,13 @@ pub fn fused(a: &Lanes, b: &Lanes, mut sums: Lanes) -> Lanes {
 
 /// Returns `sums + factor x`, lane by lane.
 #[inline(always)]
-pub fn fused_scaled(factor: f64, x: &Lanes, mut sums: Lanes) -> Lanes {
-    for lane in 0..LANES {
-        sums[lane] = factor.mul_add(x[lane], sums[lane]);
-    }
-    sums
+pub fn fused_scaled(factor: f64, x: &Lanes, sums: Lanes) -> Lanes {
+    fused(&[factor; LANES], x, sums)
 }
 
-/// A square matrix with padded rows.
-pub struct Padded {
-    pub n: usize,
-    pub stride: usize,
-    pub values: Vec<f64>,
-}
-
-impl Padded {
-    pub fn of(a: &[f64], n: usize) -> Self {
-        let stride = padded_length(n);
-        let mut values = Vec::with_capacity(n * stride);
-        for (row, line) in a.chunks_exact(n.max(1)).enumerate() {
-            values.extend_from_slice(line);
-            values.resize((row + 1) * stride, 0.0);
-        }
-        Self { n, stride, values }
-    }
-}
-
-vectorised! {
-    /// Returns the largest absolute entry; `None` if an entry is not finite.
-    pub fn largest(a: &[f64]) -> Option<f64> {
-        let (mut most, mut zero) = ([0.0f64; LANES], [0.0f64; LANES]);
-        let (blocks, rest) = a.as_chunks::<LANES>();
-        for block in blocks {
-            for lane in 0..LANES {
-                let size = block[lane].abs();
-                most[lane] = if size > most[lane] { size } else { most[lane] };
-                // NaN for entries that are not finite.
-                zero[lane] += 0.0 * size;
-            }
-        }
-        let sound = zero.iter().all(|zero| *zero == 0.0) && rest.iter().all(|x| x.is_finite());
-        sound.then(|| rest.iter().map(|x| x.abs()).chain(most).fold(0.0, f64::max))
-    }
+/// Returns the largest absolute entry; `None` if an entry is not finite.
+pub fn largest(a: &[f64]) -> Option<f64> {
+    Some(Norm::MAX.size(a)).filter(|largest| largest.is_finite())
 }
 
 /// Bounds the eigenvalues of a tridiagonal matrix by Gershgorin's circles.
@@ -124,7 +88,6 @@ impl Reflections {
         self.n
     }
 
-    /// Returns the length of a padded row.
     pub fn stride(&self) -> usize {
         self.stride
     }

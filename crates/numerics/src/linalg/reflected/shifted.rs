@@ -1,6 +1,6 @@
 //! Inverse roots of tridiagonal matrices, without eigenvalues: a solution for each of a few shifts.
 
-use super::super::lanes::LANES;
+use super::super::dot::LANES;
 use super::Fractions;
 use super::reflections::Lanes;
 use crate::vectorised;
@@ -21,22 +21,57 @@ pub struct ShiftedFactors {
 }
 
 impl ShiftedFactors {
-    /// Factors a tridiagonal matrix.
-    /// * `diagonal`, `beside` — `n` entries each; `beside[i]` couples i and i + 1, and the last entry is 0
-    pub fn of_tridiagonal(fractions: &Fractions, diagonal: &[f64], beside: &[f64]) -> Self {
-        let mut shifted = Self::sized(fractions, diagonal.len());
-        factor_tridiagonal(&mut shifted, &fractions.shifts, diagonal, beside);
-        shifted
+    vectorised! {
+        /// Factors a tridiagonal matrix.
+        /// * `diagonal`, `beside` — `n` entries each; `beside[i]` couples i and i + 1, and the last entry is 0
+        pub fn of_tridiagonal(fractions: &Fractions, diagonal: &[f64], beside: &[f64]) -> ShiftedFactors {
+            let mut shifted = ShiftedFactors::sized(fractions, diagonal.len());
+            let blocks = shifted.blocks();
+            for (block, shift) in fractions.shifts.as_chunks::<LANES>().0.iter().enumerate() {
+                // Amount that the index before subtracts from the pivot.
+                let mut taken = [0.0; LANES];
+                for (i, (&entry, &coupling)) in diagonal.iter().zip(beside).enumerate() {
+                    let (mut pivot, mut factor) = ([0.0; LANES], [0.0; LANES]);
+                    for lane in 0..LANES {
+                        pivot[lane] = 1.0 / ((entry + shift[lane]) - taken[lane]);
+                        factor[lane] = coupling * pivot[lane];
+                        taken[lane] = factor[lane] * coupling;
+                    }
+                    shifted.pivots[i * blocks + block] = pivot;
+                    shifted.factors[i * blocks + block] = factor;
+                }
+            }
+            shifted
+        }
     }
 
-    /// Factors `B^T B` for a lower bidiagonal `B`.
-    ///
-    /// `B` has these entries on its diagonal and, `below[i]` in row i + 1, below the diagonal. All sums have positive
-    /// terms, so small singular values keep their digits.
-    pub fn of_bidiagonal(fractions: &Fractions, diagonal: &[f64], below: &[f64]) -> Self {
-        let mut shifted = Self::sized(fractions, diagonal.len());
-        factor_bidiagonal(&mut shifted, &fractions.shifts, diagonal, below);
-        shifted
+    vectorised! {
+        /// Factors `B^T B` for a lower bidiagonal `B`.
+        ///
+        /// `B` has these entries on its diagonal and, `below[i]` in row i + 1, below the diagonal. All sums have positive
+        /// terms, so small singular values keep their digits.
+        pub fn of_bidiagonal(fractions: &Fractions, diagonal: &[f64], below: &[f64]) -> ShiftedFactors {
+            let mut shifted = ShiftedFactors::sized(fractions, diagonal.len());
+            let (n, blocks) = (diagonal.len(), shifted.blocks());
+            for (block, shift) in fractions.shifts.as_chunks::<LANES>().0.iter().enumerate() {
+                // t_0 = s + d_0²; D_i = t_i + e_i²; t_(i+1) = s + d_(i+1)² t_i / D_i.
+                let mut share = [1.0; LANES];
+                for i in 0..n {
+                    let (square, next) = (diagonal[i] * diagonal[i], if i + 1 < n { below[i] } else { 0.0 });
+                    let coupling = if i + 1 < n { next * diagonal[i + 1] } else { 0.0 };
+                    let (mut pivot, mut factor) = ([0.0; LANES], [0.0; LANES]);
+                    for lane in 0..LANES {
+                        let rest = shift[lane] + square * share[lane];
+                        pivot[lane] = 1.0 / (rest + next * next);
+                        share[lane] = rest * pivot[lane];
+                        factor[lane] = coupling * pivot[lane];
+                    }
+                    shifted.pivots[i * blocks + block] = pivot;
+                    shifted.factors[i * blocks + block] = factor;
+                }
+            }
+            shifted
+        }
     }
 
     fn sized(fractions: &Fractions, n: usize) -> Self {
@@ -103,49 +138,6 @@ impl ShiftedFactors {
             }
         }
         entries.copy_from_slice(sums);
-    }
-}
-
-vectorised! {
-    fn factor_tridiagonal(shifted: &mut ShiftedFactors, shifts: &[f64], diagonal: &[f64], beside: &[f64]) {
-        let blocks = shifted.blocks();
-        for (block, shift) in shifts.as_chunks::<LANES>().0.iter().enumerate() {
-            // Amount that the index before subtracts from the pivot.
-            let mut taken = [0.0; LANES];
-            for (i, (&entry, &coupling)) in diagonal.iter().zip(beside).enumerate() {
-                let (mut pivot, mut factor) = ([0.0; LANES], [0.0; LANES]);
-                for lane in 0..LANES {
-                    pivot[lane] = 1.0 / ((entry + shift[lane]) - taken[lane]);
-                    factor[lane] = coupling * pivot[lane];
-                    taken[lane] = factor[lane] * coupling;
-                }
-                shifted.pivots[i * blocks + block] = pivot;
-                shifted.factors[i * blocks + block] = factor;
-            }
-        }
-    }
-}
-
-vectorised! {
-    fn factor_bidiagonal(shifted: &mut ShiftedFactors, shifts: &[f64], diagonal: &[f64], below: &[f64]) {
-        let (n, blocks) = (diagonal.len(), shifted.blocks());
-        for (block, shift) in shifts.as_chunks::<LANES>().0.iter().enumerate() {
-            // t_0 = s + d_0²; D_i = t_i + e_i²; t_(i+1) = s + d_(i+1)² t_i / D_i.
-            let mut share = [1.0; LANES];
-            for i in 0..n {
-                let (square, next) = (diagonal[i] * diagonal[i], if i + 1 < n { below[i] } else { 0.0 });
-                let coupling = if i + 1 < n { next * diagonal[i + 1] } else { 0.0 };
-                let (mut pivot, mut factor) = ([0.0; LANES], [0.0; LANES]);
-                for lane in 0..LANES {
-                    let rest = shift[lane] + square * share[lane];
-                    pivot[lane] = 1.0 / (rest + next * next);
-                    share[lane] = rest * pivot[lane];
-                    factor[lane] = coupling * pivot[lane];
-                }
-                shifted.pivots[i * blocks + block] = pivot;
-                shifted.factors[i * blocks + block] = factor;
-            }
-        }
     }
 }
 
