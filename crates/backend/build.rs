@@ -7,7 +7,7 @@
 fn main() {
     println!("cargo::rerun-if-changed=build.rs");
     #[cfg(feature = "gpu")]
-    if let Err(problem) = gpu::run() {
+    if let Err(problem) = gpu::run().map_err(|problem| problem.to_string()) {
         println!("cargo::error={}", problem.lines().next().unwrap_or(""));
         eprintln!("{problem}");
         std::process::exit(1);
@@ -18,7 +18,8 @@ fn main() {
 mod gpu {
     use naga::valid::{Capabilities, ModuleInfo, ValidationFlags, Validator};
     use naga::{AddressSpace, Module, Span, StorageAccess, TypeInner};
-    use std::fmt::Write as _;
+    use std::error::Error;
+    use std::fmt::{self, Write as _};
     use std::path::Path;
     use std::{env, fs};
 
@@ -115,7 +116,7 @@ mod gpu {
     }
 
     /// Returns a shader's entry points as Rust; `shared` holds bytes by workgroup size and entry.
-    fn entries(module: &Module, info: &ModuleInfo, shared: &[Vec<u32>]) -> Result<String, String> {
+    fn entries(module: &Module, info: &ModuleInfo, shared: &[Vec<u32>]) -> Result<String, Box<dyn Error>> {
         let mut text = String::new();
         for (at, entry) in module.entry_points.iter().enumerate() {
             let mut bindings = String::new();
@@ -125,27 +126,30 @@ mod gpu {
                 }
                 let Some(binding) = variable.binding else { continue };
                 if binding.group != 0 {
-                    return Err(format!("entry {} binds outside of group 0", entry.name));
+                    return Err(format!("entry {} binds outside of group 0", entry.name).into());
                 }
                 let access = match variable.space {
                     AddressSpace::Uniform => "Uniform",
                     AddressSpace::Storage { access } if access.contains(StorageAccess::STORE) => "ReadWrite",
                     AddressSpace::Storage { .. } => "Read",
-                    _ => return Err(format!("entry {} binds what is no buffer", entry.name)),
+                    _ => return Err(format!("entry {} binds what is no buffer", entry.name).into()),
                 };
                 let name = variable.name.as_deref().unwrap_or("");
-                write!(bindings, "Binding {{ name: {name:?}, number: {}, access: Access::{access} }}, ", binding.binding)
-                    .map_err(|error| error.to_string())?;
+                write!(bindings, "Binding {{ name: {name:?}, number: {}, access: Access::{access} }}, ", binding.binding)?;
             }
             let shared: Vec<u32> = shared.iter().map(|entries| entries[at]).collect();
-            writeln!(text, "        Entry {{ name: {:?}, shared: &{shared:?}, bindings: &[{bindings}] }},", entry.name)
-                .map_err(|error| error.to_string())?;
+            writeln!(text, "        Entry {{ name: {:?}, shared: &{shared:?}, bindings: &[{bindings}] }},", entry.name)?;
         }
         Ok(text)
     }
 
+    /// Returns a type in the words of the host.
+    fn precision(real: &str) -> String {
+        format!("Precision::{}", real.to_uppercase())
+    }
+
     /// Returns the structs that the host fills, as Rust.
-    fn structs(module: &Module, real: &str) -> Result<String, String> {
+    fn structs(module: &Module, real: &str) -> Result<String, fmt::Error> {
         let mut text = String::new();
         for (_, kind) in module.types.iter() {
             let (Some(name), TypeInner::Struct { members, span }) = (&kind.name, &kind.inner) else { continue };
@@ -156,14 +160,13 @@ mod gpu {
                 .iter()
                 .map(|member| format!("({:?}, {}), ", member.name.as_deref().unwrap_or(""), member.offset))
                 .collect();
-            writeln!(text, "    Struct {{ name: {name:?}, real: {real:?}, size: {span}, fields: &[{fields}] }},")
-                .map_err(|error| error.to_string())?;
+            writeln!(text, "    Struct {{ name: {name:?}, real: {}, size: {span}, fields: &[{fields}] }},", precision(real))?;
         }
         Ok(text)
     }
 
     /// Checks all shaders and writes `shaders.rs`.
-    pub fn run() -> Result<(), String> {
+    pub fn run() -> Result<(), Box<dyn Error>> {
         println!("cargo::rerun-if-changed=shaders");
         let mut shaders = String::from("/// Every shader in every type.\npub const SHADERS: &[Shader] = &[\n");
         let mut layouts = String::from("/// Structs that the host fills.\n#[cfg(test)]\npub const STRUCTS: &[Struct] = &[\n");
@@ -179,7 +182,7 @@ mod gpu {
                     let what = format!("computing in {real}, writing {out}, {} threads, {reduction}", side * side);
                     let (module, info) = checked(&text, &what)?;
                     if module.entry_points.iter().any(|entry| entry.workgroup_size != [side * side, 1, 1]) {
-                        return Err(format!("an entry of {} does not have THREADS threads", shader.name));
+                        return Err(format!("an entry of {} does not have THREADS threads", shader.name).into());
                     }
                     shared.push((0..module.entry_points.len()).map(|at| shared_bytes(&module, &info, at)).collect());
                     largest.get_or_insert((module, info));
@@ -190,11 +193,12 @@ mod gpu {
                 let (head, body) = text.whole.split_at(text.sizes_at);
                 writeln!(
                     shaders,
-                    "    Shader {{ name: {:?}, real: {real:?}, out: {out:?}, reduction: {reduction:?}, head: {head:?}, \
+                    "    Shader {{ name: {:?}, real: {}, out: {}, reduction: {reduction:?}, head: {head:?}, \
                      body: {body:?}, entries: &[\n{entries}    ] }},",
-                    shader.name
-                )
-                .map_err(|error| error.to_string())?;
+                    shader.name,
+                    precision(real),
+                    precision(out)
+                )?;
                 if shader.name == "update" && reduction == REDUCTIONS[0].0 {
                     layouts.push_str(&structs(&module, real)?);
                 }
@@ -202,12 +206,11 @@ mod gpu {
         }
         let mut sizes = String::from("/// Sizes of workgroups, the largest first.\npub const SIZES: &[Size] = &[\n");
         for side in SIDES {
-            writeln!(sizes, "    Size {{ side: {side}, constants: {:?} }},", constants(side))
-                .map_err(|error| error.to_string())?;
+            writeln!(sizes, "    Size {{ side: {side}, constants: {:?} }},", constants(side))?;
         }
-        let folder = env::var("OUT_DIR").map_err(|error| error.to_string())?;
+        let folder = env::var("OUT_DIR")?;
         let path = Path::new(&folder).join("shaders.rs");
         fs::write(&path, format!("{shaders}];\n\n{sizes}];\n\n{layouts}];\n"))
-            .map_err(|error| format!("cannot write {}: {error}", path.display()))
+            .map_err(|error| format!("cannot write {}: {error}", path.display()).into())
     }
 }

@@ -152,9 +152,9 @@ fn ceilings(opened: &OpenedBackend, threads: Option<usize>) -> Result<Ceilings, 
     if let Some(gpu) = &opened.gpu {
         let found = gpu.ceilings().map_err(crate::engine::scoring_error)?;
         return Ok(Ceilings {
-            f64_flops: found.f64_flops,
-            f32_flops: Some(found.f32_flops),
-            copy_bytes: found.copy_bytes,
+            f64_flops: found.rates.f64_flops,
+            f32_flops: Some(found.rates.f32_flops),
+            copy_bytes: found.rates.copy_bytes,
             how: format!(
                 "shader: product {}³ in tiles of 64 x 64; copy of {} MiB between buffers",
                 found.side,

@@ -217,8 +217,7 @@ fn automatic_for(sweep: &Sweep, data: &DataFolder, threads: Option<usize>, note:
 /// Returns the measured rates of a device.
 #[cfg(feature = "gpu")]
 pub fn device_rates(gpu: &privateer_backend::gpu::Gpu) -> Result<DeviceRates, BackendError> {
-    let ceilings = gpu.ceilings()?;
-    Ok(DeviceRates { f32_flops: ceilings.f32_flops, f64_flops: ceilings.f64_flops, copy_bytes: ceilings.copy_bytes })
+    Ok(gpu.ceilings()?.rates)
 }
 
 /// Returns the number of threads that a run has by default.

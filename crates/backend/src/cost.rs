@@ -72,12 +72,9 @@ pub struct Prediction {
     pub device_s: f64,
     /// The host's half of it.
     pub host_s: f64,
-    /// Smallest number of trials in a submission.
-    pub lanes: u64,
 }
 
 /// Seconds of the host's threads for a trial-round on a device, besides what its model costs on either path.
-///
 const HOST: f64 = 3.0e-6;
 /// The same for each point where rank-one screens run in f32: they leave candidates, which the host scores, and need resets.
 const HOST_POINT_F32: f64 = 7.5e-9;
@@ -156,7 +153,7 @@ impl Prediction {
     /// Predicts a run of workloads, one after the other.
     pub fn of(workloads: &[Workload], threads: usize, rates: &DeviceRates) -> Self {
         let threads = threads.max(1) as f64;
-        let mut all = Self { lanes: u64::MAX, ..Self::default() };
+        let mut all = Self::default();
         for work in workloads {
             let lanes = work.trials.div_ceil(2).clamp(1, LANES);
             let waves = work.trials.div_ceil(2 * lanes) as f64;
@@ -168,7 +165,6 @@ impl Prediction {
             all.cpu_s += work.trial_rounds() * work.cpu_round() / busy;
             all.host_s += host;
             all.device_s += host + device;
-            all.lanes = all.lanes.min(lanes);
         }
         all
     }
@@ -182,21 +178,17 @@ impl Prediction {
 impl fmt::Display for Prediction {
     /// Writes both predictions, as in "CPU 12 s, GPU 30 s (its host half 25 s)".
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { cpu_s, device_s, host_s, .. } = self;
-        write!(f, "CPU {}, GPU {} (host half {})", Seconds(*cpu_s), Seconds(*device_s), Seconds(*host_s))
+        let [cpu, device, host] = [self.cpu_s, self.device_s, self.host_s].map(seconds);
+        write!(f, "CPU {cpu}, GPU {device} (host half {host})")
     }
 }
 
-/// Seconds with two digits.
-struct Seconds(f64);
-
-impl fmt::Display for Seconds {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.0 {
-            s if s < 0.01 => write!(f, "{:.2} ms", 1e3 * s),
-            s if s < 10.0 => write!(f, "{s:.2} s"),
-            s => write!(f, "{s:.0} s"),
-        }
+/// Writes seconds with two digits.
+fn seconds(s: f64) -> String {
+    match s {
+        s if s < 0.01 => format!("{:.2} ms", 1e3 * s),
+        s if s < 10.0 => format!("{s:.2} s"),
+        s => format!("{s:.0} s"),
     }
 }
 

@@ -13,7 +13,7 @@ use privateer_gp::score::{Basis, Candidates, TrialScore};
 use std::collections::BTreeSet;
 use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 /// Callback for each failure.
 type FailureObserver = Arc<dyn Fn(&BackendError) + Send + Sync>;
@@ -76,7 +76,7 @@ impl Backend for Fallback {
             basis: basis.clone(),
             device,
             failed: AtomicBool::new(false),
-            cpu: Mutex::new(None),
+            cpu: OnceLock::new(),
             link: Arc::clone(&self.link),
         }))))
     }
@@ -89,7 +89,7 @@ struct FallbackShared {
     /// Whether the device has failed with this basis: it is lost, or has no memory for it.
     failed: AtomicBool,
     /// Created when first needed, because it may hold a table of its own.
-    cpu: Mutex<Option<Arc<dyn Domain>>>,
+    cpu: OnceLock<Arc<dyn Domain>>,
     link: Arc<FallbackLink>,
 }
 
@@ -98,12 +98,8 @@ impl FallbackShared {
         self.device.as_ref().filter(|_| !self.failed.load(Ordering::SeqCst))
     }
 
-    fn cpu(&self) -> Result<Arc<dyn Domain>, BackendError> {
-        let mut cpu = self.cpu.lock().unwrap_or_else(PoisonError::into_inner);
-        match cpu.as_ref() {
-            Some(domain) => Ok(Arc::clone(domain)),
-            None => Ok(Arc::clone(cpu.insert(Cpu::default().prepare(&self.basis)?))),
-        }
+    fn cpu(&self) -> &Arc<dyn Domain> {
+        self.cpu.get_or_init(|| Cpu::default().domain(&self.basis))
     }
 }
 
@@ -115,10 +111,7 @@ impl Domain for FallbackDomain {
     }
 
     fn batch(&self, update_kind: UpdateKind) -> usize {
-        match self.0.device() {
-            Some(device) => device.batch(update_kind),
-            None => self.0.cpu().map_or(1, |cpu| cpu.batch(update_kind)),
-        }
+        self.0.device().unwrap_or_else(|| self.0.cpu()).batch(update_kind)
     }
 
     fn in_flight(&self) -> usize {
@@ -149,7 +142,7 @@ impl FallbackDomain {
             shared: Arc::clone(&self.0),
             n_trials,
             on_device: screen.is_some(),
-            screen,
+            screen: screen.unwrap_or_else(|| self.0.cpu().open(n_trials)),
             left: Counters::default(),
         })
     }
@@ -159,20 +152,12 @@ struct FallbackScreen {
     shared: Arc<FallbackShared>,
     n_trials: usize,
     on_device: bool,
-    /// `None` until the CPU's screen is needed.
-    screen: Option<Box<dyn Screen>>,
+    screen: Box<dyn Screen>,
     /// Counts of the screen that was abandoned.
     left: Counters,
 }
 
 impl FallbackScreen {
-    fn screen(&mut self) -> Result<&mut Box<dyn Screen>, BackendError> {
-        if self.screen.is_none() {
-            self.screen = Some(self.shared.cpu()?.open(self.n_trials));
-        }
-        self.screen.as_mut().ok_or_else(|| BackendError::Misused { problem: "a screen could not be opened".to_owned() })
-    }
-
     /// Moves to the CPU after a device error; returns an error that the move does not resolve.
     fn leave(&mut self, error: BackendError) -> Result<(), BackendError> {
         if !self.on_device || !error.can_be_replaced() {
@@ -181,9 +166,8 @@ impl FallbackScreen {
         self.shared.failed.store(true, Ordering::SeqCst);
         self.shared.link.tell(&error);
         self.left.fallbacks += 1;
-        if let Some(screen) = self.screen.take() {
-            self.left.add(&screen.counters());
-        }
+        self.left.add(&self.screen.counters());
+        self.screen = self.shared.cpu().open(self.n_trials);
         self.on_device = false;
         Ok(())
     }
@@ -191,34 +175,26 @@ impl FallbackScreen {
 
 impl Screen for FallbackScreen {
     fn is_on_device(&self) -> bool {
-        self.on_device && self.screen.as_ref().is_some_and(|screen| screen.is_on_device())
+        self.on_device && self.screen.is_on_device()
     }
 
     fn begin(&mut self, trials: &[TrialScore<'_>]) -> Result<(), BackendError> {
-        match self.screen()?.begin(trials) {
-            Ok(()) => Ok(()),
-            Err(error) => {
-                self.leave(error)?;
-                self.screen()?.begin(trials)
-            }
-        }
+        self.screen.begin(trials).or_else(|error| {
+            self.leave(error)?;
+            self.screen.begin(trials)
+        })
     }
 
     fn finish(&mut self, trials: &[TrialScore<'_>], out: &mut [Candidates]) -> Result<(), BackendError> {
-        match self.screen()?.finish(trials, out) {
-            Ok(()) => Ok(()),
-            Err(error) => {
-                self.leave(error)?;
-                self.screen()?.round(trials, out)
-            }
-        }
+        self.screen.finish(trials, out).or_else(|error| {
+            self.leave(error)?;
+            self.screen.round(trials, out)
+        })
     }
 
     fn counters(&self) -> Counters {
         let mut counters = self.left;
-        if let Some(screen) = &self.screen {
-            counters.add(&screen.counters());
-        }
+        counters.add(&self.screen.counters());
         counters
     }
 }

@@ -52,7 +52,7 @@ impl Scale {
 
     /// Returns a bound on `sum |row_i h_i(x)|` over the domain, and `sum |row_i|`; `prior` bounds `k(x, x)`.
     pub fn of_row(&self, row: &[f64], prior: f64) -> (f64, f64) {
-        let RowSums { magnitudes, by_column, squares } = sum_row(row, &self.largest);
+        let [magnitudes, by_column, squares] = sum_row(row, &self.largest);
         if self.largest.is_empty() {
             // |k(p, x)| <= sqrt(k(p,p) k(x,x)) <= prior.
             return (magnitudes * prior, magnitudes);
@@ -86,19 +86,11 @@ impl Scale {
     }
 }
 
-/// Sums over a row of `|r|`, `|r| largest` and `r²`.
-struct RowSums {
-    magnitudes: f64,
-    by_column: f64,
-    squares: f64,
-}
-
-/// Number of partial sums.
 const LANES: usize = 8;
 
 vectorised! {
-    /// Computes [`RowSums`] with SIMD; without `largest`, the magnitudes alone.
-    fn sum_row(row: &[f64], largest: &[f64]) -> RowSums {
+    /// Sums `|r|`, `|r| largest` and `r²` over a row; without `largest`, the magnitudes alone.
+    fn sum_row(row: &[f64], largest: &[f64]) -> [f64; 3] {
         let mut sums = [[0.0; LANES]; 3];
         let ((blocks, rest), (of_blocks, of_rest)) = (row.as_chunks::<LANES>(), largest.as_chunks::<LANES>());
         if largest.is_empty() {
@@ -118,8 +110,7 @@ vectorised! {
                 sums[2][lane] += r * r;
             }
         }
-        let [magnitudes, by_column, squares] = sums.map(|lanes| lanes.iter().sum());
-        RowSums { magnitudes, by_column, squares }
+        sums.map(|lanes| lanes.iter().sum())
     }
 }
 
@@ -154,11 +145,11 @@ mod tests {
         for n in 0..40 {
             let row: Vec<f64> = (0..n).map(|i| f64::from(i % 7) - 3.0).collect();
             let largest: Vec<f64> = (0..n).map(|i| f64::from(i % 5)).collect();
-            let RowSums { magnitudes, by_column, squares } = sum_row(&row, &largest);
+            let [magnitudes, by_column, squares] = sum_row(&row, &largest);
             assert_eq!(magnitudes, row.iter().map(|r| r.abs()).sum::<f64>(), "{n}");
             assert_eq!(by_column, row.iter().zip(&largest).map(|(r, largest)| r.abs() * largest).sum::<f64>(), "{n}");
             assert_eq!(squares, linalg::dot(&row, &row), "{n}");
-            assert_eq!(sum_row(&row, &[]).magnitudes, magnitudes, "{n}");
+            assert_eq!(sum_row(&row, &[])[0], magnitudes, "{n}");
         }
     }
 

@@ -18,6 +18,17 @@ fn gamma(terms: usize, precision: Precision) -> f64 {
     share / (1.0 - share)
 }
 
+/// A basis as a slot reads it.
+#[derive(Clone, Copy)]
+pub struct SlotBasis<'a> {
+    pub scale: &'a Scale,
+    /// Bound on `k(x, x)`.
+    pub prior: f64,
+    /// Error of one basis function.
+    pub kernel_error: f64,
+    pub precision: Precision,
+}
+
 /// The host's record of one device slot.
 #[derive(Debug, Clone, Default)]
 pub struct SlotState {
@@ -61,15 +72,8 @@ impl SlotState {
     ///
     /// `largest_mean` bounds the means, and `deviation` the model's error of a posterior standard deviation.
     pub fn start(&mut self, prior: f64, prior_error: f64, largest_mean: f64, unit: f64, deviation: f64) {
-        *self = Self {
-            fresh: true,
-            added: [prior_error * prior, 0.0, 2.0 * unit, 2.0 * deviation],
-            mean_error: unit * largest_mean,
-            largest_mean,
-            largest_variance: prior * ROUNDED_UP,
-            prior: prior * ROUNDED_UP,
-            ..self.cleared()
-        };
+        let added = [prior_error * prior, 0.0, 2.0 * unit, 2.0 * deviation];
+        self.reset(prior, added, unit * largest_mean, largest_mean);
     }
 
     /// Begins a round.
@@ -83,19 +87,9 @@ impl SlotState {
         self.of_model = self.of_model.max(state.variance);
     }
 
-    /// Resets the slot to a factor over a basis of this scale.
-    ///
-    /// `prior` bounds `k(x, x)`, `kernel_error` the error of one basis function. Returns false, without any change, if the
-    /// numbers do not fit the device's type.
-    pub fn start_factor(
-        &mut self,
-        factor: &Factor<'_>,
-        scale: &Scale,
-        prior: f64,
-        kernel_error: f64,
-        precision: Precision,
-        state: &StateError,
-    ) -> bool {
+    /// Resets the slot to a factor; false, without any change, if the numbers do not fit the device's type.
+    pub fn start_factor(&mut self, factor: &Factor<'_>, basis: &SlotBasis<'_>, state: &StateError) -> bool {
+        let SlotBasis { scale, prior, kernel_error, precision } = *basis;
         let unit = precision.unit();
         let n = factor.weights.len();
         let norm = |values: &[f64]| privateer_numerics::linalg::dot(values, values).sqrt();
@@ -119,45 +113,32 @@ impl SlotState {
             VarianceForm::Removed => (0.0, 12.0 * unit),
         };
         let constant = flushed + removed + root * (2.5 * deviation + flushed.sqrt()) + factor.error[0];
-        *self = Self {
-            fresh: true,
-            added: [constant, 0.0, share, root + factor.error[1] + 2.0 * state.deviation],
-            mean_error: mean,
-            largest_mean: weights * h,
-            largest_variance: prior * ROUNDED_UP,
-            prior: prior * ROUNDED_UP,
-            ..self.cleared()
-        };
+        let added = [constant, 0.0, share, root + factor.error[1] + 2.0 * state.deviation];
+        self.reset(prior, added, mean, weights * h);
         true
     }
 
-    /// Returns a slot with the fields that a reset keeps.
-    fn cleared(&self) -> Self {
-        let kept = Self::new(self.next_checked);
-        Self {
-            since_check: self.since_check,
-            has_row: self.has_row,
-            row_error: self.row_error,
-            row_of_model: self.row_of_model,
-            row_bound: self.row_bound,
-            ..kept
-        }
+    /// Resets the slot, except for the row in `p` and the comparisons with exact scores.
+    fn reset(&mut self, prior: f64, added: [f64; 4], mean_error: f64, largest_mean: f64) {
+        *self = Self {
+            fresh: true,
+            extra: 0,
+            scanned: None,
+            added,
+            of_model: 0.0,
+            mean_error,
+            largest_mean,
+            largest_variance: prior * ROUNDED_UP,
+            prior: prior * ROUNDED_UP,
+            ..std::mem::take(self)
+        };
     }
 
-    /// Prepares the projection of a new row.
+    /// Prepares the projection of a new row; false, without any change, if the row does not fit the device's type.
     ///
-    /// `model` is the model's error. Returns false, without any change, if
-    /// the row does not fit the device's type.
-    pub fn row(
-        &mut self,
-        row: &[f64],
-        scale: &Scale,
-        prior: f64,
-        kernel_error: f64,
-        precision: Precision,
-        model: &RowError,
-    ) -> bool {
-        let Some((bound, error)) = projected(row, scale, prior, kernel_error, precision) else { return false };
+    /// * `model` — the model's error
+    pub fn row(&mut self, row: &[f64], basis: &SlotBasis<'_>, model: &RowError) -> bool {
+        let Some((bound, error)) = projected(row, basis) else { return false };
         (self.row_bound, self.row_error) = (bound, error);
         self.row_of_model = [model.row, model.share];
         let [constant, deviation, share] = model.closed;
@@ -190,19 +171,10 @@ impl SlotState {
 
     /// Adds an observation like [`SlotState::visit`], with weights from which all means are recomputed.
     ///
-    /// The weights are over a basis of this scale, and earlier errors of means no longer count. Returns false, without any
-    /// change, if it does not fit the device's type.
-    pub fn visit_with(
-        &mut self,
-        scale: f64,
-        weights: &[f64],
-        basis: &Scale,
-        prior: f64,
-        kernel_error: f64,
-        precision: Precision,
-    ) -> bool {
-        let Some((mean, error)) = projected(weights, basis, prior, kernel_error, precision) else { return false };
-        if !self.visit(scale, 0.0, precision) {
+    /// Earlier errors of means no longer count. Returns false, without any change, if it does not fit the device's type.
+    pub fn visit_with(&mut self, scale: f64, weights: &[f64], basis: &SlotBasis<'_>) -> bool {
+        let Some((mean, error)) = projected(weights, basis) else { return false };
+        if !self.visit(scale, 0.0, basis.precision) {
             return false;
         }
         self.largest_mean = mean;
@@ -240,7 +212,8 @@ impl SlotState {
 }
 
 /// Bounds `|row · h|` and its error in the device's sum; `None` if it does not fit the type.
-fn projected(row: &[f64], scale: &Scale, prior: f64, kernel_error: f64, precision: Precision) -> Option<(f64, f64)> {
+fn projected(row: &[f64], basis: &SlotBasis<'_>) -> Option<(f64, f64)> {
+    let SlotBasis { scale, prior, kernel_error, precision } = *basis;
     let (bound, magnitudes) = scale.of_row(row, prior);
     let error = gamma(row.len(), precision) * bound
         + kernel_error * magnitudes

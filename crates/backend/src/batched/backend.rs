@@ -9,7 +9,7 @@ use crate::precision::{F64Rate, ScreenedBasis};
 use crate::scale::Scale;
 use crate::{Backend, Band, Domain, Screen, Together, UpdateKind};
 use privateer_gp::score::Basis;
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 /// Screens kept in flight: while one is scored, the trials of the other are updated.
 const IN_FLIGHT: usize = 2;
@@ -74,8 +74,7 @@ impl Backend for Batched {
             scale: Arc::new(Scale::of(basis)),
             basis: basis.clone(),
             device: Arc::clone(&self.device),
-            single: OnceLock::new(),
-            double: OnceLock::new(),
+            tables: Default::default(),
             starts,
             may_double: self.precision.is_none() && features && rate != F64Rate::Absent,
             band: self.band,

@@ -15,7 +15,6 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 pub struct Lanes {
     shared: Arc<BatchedShared>,
     n_lanes: usize,
-    /// Type in which the lanes start.
     pub start: Precision,
     state: Mutex<LanesState>,
 }
@@ -27,13 +26,11 @@ struct LanesState {
     ledger: Option<MemoryLedger>,
     /// Stamp of the last submission.
     stamp: u32,
-    /// Number of moves to f64.
     moves: u32,
     /// Packed works that wait for the next submission, by the first lane of their screen.
     waiting: BTreeMap<usize, Parcel>,
     /// Parcels of the submission in flight.
     sent: BTreeMap<usize, Parcel>,
-    /// Whether a submission is in flight.
     in_flight: bool,
     /// Answers to the last submission, and the place in them of each screen's first work.
     answers: Arc<Answers>,
@@ -43,9 +40,7 @@ struct LanesState {
 
 /// What a screen must know to plan and pack a round.
 pub struct LanesRound {
-    /// Layout of the slots.
     pub shape: SlotShape,
-    /// Type of the slots.
     pub precision: Precision,
     /// Stamp of the coming submission.
     pub stamp: u32,
@@ -76,17 +71,11 @@ impl Lanes {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Returns what a screen must know of the coming round.
     pub fn round(&self) -> Result<LanesRound, BackendError> {
-        let state = self.state();
-        let slots = state.slots.as_ref().map_err(Clone::clone)?;
-        Ok(LanesRound { shape: slots.shape(), precision: slots.precision(), stamp: state.stamp, moves: state.moves })
+        self.state().round()
     }
 
     /// Sets the points of one lane; see [`DeviceSlots::set_points`].
-    ///
-    /// # Errors
-    /// As there, and if the device failed.
     pub fn set_points(&self, lane: usize, gram: &dyn GramSource) -> Result<f64, BackendError> {
         self.state().slots.as_mut().map_err(|error| error.clone())?.set_points(lane, gram)
     }
@@ -104,7 +93,6 @@ impl Lanes {
         self.state().waiting.insert(first, parcel);
     }
 
-    /// Adds counted costs of f32.
     pub fn charge(&self, costs: MemoryLedger) {
         if let Some(ledger) = &mut self.state().ledger {
             ledger.add(costs);
@@ -117,9 +105,7 @@ impl Lanes {
     /// If the device failed, or the screen's works were not sent.
     pub fn answers(&self, first: usize) -> Result<(Arc<Answers>, usize), BackendError> {
         let state = self.state();
-        if let Err(error) = &state.slots {
-            return Err(error.clone());
-        }
+        state.slots.as_ref().map_err(Clone::clone)?;
         let place = state.places.get(&first).ok_or_else(|| BackendError::lost("the round of a screen was not sent"))?;
         Ok((Arc::clone(&state.answers), *place))
     }
@@ -136,17 +122,18 @@ impl Lanes {
     ) -> Result<Answers, BackendError> {
         let mut state = self.state();
         state.stamp = next(state.stamp);
-        let (stamp, moves) = (state.stamp, state.moves);
-        let slots = state.slots.as_mut().map_err(|error| error.clone())?;
-        let mut parcel = Parcel::new(slots.precision());
-        pack(&LanesRound { shape: slots.shape(), precision: slots.precision(), stamp, moves }, &mut parcel)?;
+        let round = state.round()?;
+        let mut parcel = Parcel::new(round.precision);
+        pack(&round, &mut parcel)?;
         let n_works = parcel.len();
+        let slots = state.slots.as_mut().map_err(|error| error.clone())?;
         let before = slots.sent();
         let answers = slots.send(&mut [parcel]).and_then(|()| slots.receive(Answers::default()));
         let bytes = slots.sent() - before;
-        state.count(n_works, bytes, answers.as_ref().ok());
-        if let Err(error) = &answers {
-            state.slots = Err(error.clone());
+        state.count(n_works, bytes);
+        match &answers {
+            Ok(answers) => state.counters.received += answers.bytes(),
+            Err(error) => state.slots = Err(error.clone()),
         }
         answers
     }
@@ -158,11 +145,15 @@ fn next(stamp: u32) -> u32 {
 }
 
 impl LanesState {
-    fn count(&mut self, n_works: usize, sent: u64, answers: Option<&Answers>) {
+    fn round(&self) -> Result<LanesRound, BackendError> {
+        let slots = self.slots.as_ref().map_err(Clone::clone)?;
+        Ok(LanesRound { shape: slots.shape(), precision: slots.precision(), stamp: self.stamp, moves: self.moves })
+    }
+
+    fn count(&mut self, n_works: usize, sent: u64) {
         self.counters.submissions += 1;
         self.counters.lanes += n_works as u64;
         self.counters.sent += sent;
-        self.counters.received += answers.map_or(0, |answers| (4 * answers.words.len() + 8 * answers.maxima.len()) as u64);
     }
 }
 
@@ -204,7 +195,7 @@ impl Together for Lanes {
         match sent {
             Ok(()) => {
                 state.in_flight = true;
-                state.count(at, bytes, None);
+                state.count(at, bytes);
             }
             Err(error) => state.slots = Err(error),
         }
@@ -217,7 +208,7 @@ impl Together for Lanes {
         let used = Arc::get_mut(&mut state.answers).map(std::mem::take).unwrap_or_default();
         match slots.receive(used) {
             Ok(answers) => {
-                state.counters.received += (4 * answers.words.len() + 8 * answers.maxima.len()) as u64;
+                state.counters.received += answers.bytes();
                 state.answers = Arc::new(answers);
             }
             Err(error) => state.slots = Err(error),

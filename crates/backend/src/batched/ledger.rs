@@ -32,7 +32,6 @@ impl MemoryLedger {
         self.screened += if from_factor { n * m * (m + 1.0) / 2.0 } else { n * m };
     }
 
-    /// Counts exact scores of `points` points.
     pub fn score(&mut self, points: usize, m: usize) {
         self.paid += (points * m * m) as f64;
     }
@@ -42,7 +41,6 @@ impl MemoryLedger {
         self.paid += (m * m * m) as f64;
     }
 
-    /// Adds other counts.
     pub fn add(&mut self, other: Self) {
         self.paid += other.paid;
         self.screened += other.screened;

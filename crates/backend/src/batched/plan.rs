@@ -1,10 +1,10 @@
 //! Plans the work of the device for each trial of a round.
 
 use super::screen::BatchedScreen;
-use super::slot_plan::{OwnedStart, SlotPlan, SlotTask, largest};
-use crate::device::{NewMean, Visit};
+use super::slot_plan::{SlotPlan, SlotTask, largest};
+use crate::device::{NewMean, Start, Visit};
 use crate::scale::Scale;
-use crate::slot::fits;
+use crate::slot::{SlotBasis, fits};
 use privateer_gp::score::{Basis, Change, ScoreModel, TrialScore};
 
 impl BatchedScreen {
@@ -18,6 +18,7 @@ impl BatchedScreen {
         let model = request.model;
         let prior = model.prior_variance_bound();
         let state = model.state_error();
+        let basis = SlotBasis { scale, prior, kernel_error, precision };
         let slot = &mut self.slots[request.trial];
         slot.begin_round();
         let may_be_prior = matches!(request.change, Change::None | Change::Rebuild);
@@ -54,18 +55,18 @@ impl BatchedScreen {
         let start = match scanned {
             Some((mean, variance)) if continues => {
                 slot.start(prior, 0.0, largest(&mean), unit, state.deviation);
-                OwnedStart::Upload(mean, variance)
+                Start::Upload { mean, variance }
             }
-            _ if !start_anew => OwnedStart::Keep,
+            _ if !start_anew => Start::Keep,
             _ if row.is_some() && continues && model.n_observations() == 1 => {
                 slot.start(prior, scale.prior_error, 0.0, unit, 0.0);
-                OwnedStart::Prior
+                Start::Prior
             }
             _ => {
                 covers_row = true;
-                let factor = model.factor().filter(|f| slot.start_factor(f, scale, prior, kernel_error, precision, &state));
+                let factor = model.factor().filter(|f| slot.start_factor(f, &basis, &state));
                 match factor {
-                    Some(factor) => OwnedStart::Factor(factor),
+                    Some(factor) => Start::Factor(factor),
                     None if matches!(request.change, Change::Factor) => {
                         slot.fresh = false;
                         return (SlotTask::Scan, None);
@@ -78,7 +79,7 @@ impl BatchedScreen {
                             return (SlotTask::Scan, None);
                         }
                         slot.start(prior, 0.0, largest(&mean), unit, state.deviation);
-                        OwnedStart::Upload(mean, variance)
+                        Start::Upload { mean, variance }
                     }
                 }
             }
@@ -88,10 +89,10 @@ impl BatchedScreen {
             Some((_, _, _, repeated)) if covers_row => slot.has_row &= repeated,
             Some((row, scale_of_row, mean, repeated)) => {
                 let new_row = !(repeated && slot.has_row);
-                let fits = (!new_row || slot.row(row, scale, prior, kernel_error, precision, &model.row_error()))
+                let fits = (!new_row || slot.row(row, &basis, &model.row_error()))
                     && match mean {
                         NewMean::Step(step) => slot.visit(scale_of_row, step, precision),
-                        NewMean::Weights(w) => slot.visit_with(scale_of_row, w, scale, prior, kernel_error, precision),
+                        NewMean::Weights(w) => slot.visit_with(scale_of_row, w, &basis),
                     };
                 if !fits {
                     (slot.fresh, slot.has_row) = (false, false);
@@ -102,9 +103,9 @@ impl BatchedScreen {
             None => slot.has_row &= matches!(request.change, Change::None),
         }
         self.slots[request.trial].follow(&state);
-        let kept = matches!(start, OwnedStart::Keep);
+        let kept = matches!(start, Start::Keep);
         self.counters.rebuilds += u64::from(was_fresh && !kept && !matches!(request.change, Change::Factor));
-        let from_factor = matches!(start, OwnedStart::Factor(_));
+        let from_factor = matches!(start, Start::Factor(_));
         self.count_round(from_factor, was_fresh && from_factor && !matches!(request.change, Change::Factor));
         (SlotTask::Device { from_factor }, Some(SlotPlan { start, visit }))
     }

@@ -3,13 +3,13 @@
 use super::lanes::{Lanes, LanesRound};
 use super::ledger::MemoryLedger;
 use super::shared::BatchedShared;
-use super::slot_plan::{OwnedStart, SlotPlan, SlotTask, largest};
+use super::slot_plan::{SlotPlan, SlotTask, largest};
 use super::trust::{plausible, violations};
 use crate::BackendError;
-use crate::device::{Answer, Answers, CAPACITY, DeviceBand, Parcel, Precision, SlotWork, Tables};
+use crate::device::{Answer, Answers, CAPACITY, DeviceBand, Parcel, Precision, SlotWork, Start, Tables};
 use crate::playable::playable;
 use crate::scale::Scale;
-use crate::slot::SlotState;
+use crate::slot::{SlotBasis, SlotState};
 use crate::{Band, Counters, Screen, Together, UpdateKind};
 use privateer_gp::score::{Basis, Candidates, Change, Factor, TrialScore, lowest_within_tie};
 use std::sync::Arc;
@@ -19,14 +19,12 @@ pub type Own = (Arc<Scale>, f64);
 
 /// A batch of trials on a device; see [`Screen`].
 pub struct BatchedScreen {
-    /// Data that all screens share.
     pub shared: Arc<BatchedShared>,
     lanes: Arc<Lanes>,
     /// Lane of the first trial.
     first: usize,
     /// Whether no other screen shares the lanes.
     alone: bool,
-    /// Floating-point type of the slots.
     pub precision: Precision,
     /// Bound on the device's error of a feature, or of a column shared by all trials.
     kernel_error: f64,
@@ -34,12 +32,10 @@ pub struct BatchedScreen {
     moves: u32,
     /// Cost of this round in f32.
     ledger: MemoryLedger,
-    /// One slot per trial.
     pub slots: Vec<SlotState>,
     own: Vec<Option<Own>>,
     stamp: u32,
     asked: Vec<SlotTask>,
-    /// Counts of events so far.
     pub counters: Counters,
 }
 
@@ -113,7 +109,6 @@ impl BatchedScreen {
         }
     }
 
-    /// Packs the planned work of a request.
     fn pack(
         &self,
         request: &TrialScore<'_>,
@@ -123,7 +118,7 @@ impl BatchedScreen {
     ) -> Result<(), BackendError> {
         let work = SlotWork {
             slot: self.first + request.trial,
-            start: plan.start.borrowed(),
+            start: &plan.start,
             visit: plan.visit,
             basis: request.model.basis_points(),
             beta: request.beta,
@@ -159,7 +154,6 @@ impl BatchedScreen {
         Ok(())
     }
 
-    /// Counts exact scores of `points` points.
     fn charge(&mut self, points: usize) {
         if let Some(sizes) = self.shared.doubles(self.precision) {
             self.ledger.score(points, sizes.m);
@@ -275,7 +269,9 @@ impl Screen for BatchedScreen {
                     self.checked(&answers, place, request, &mut answer)?;
                     place += 1;
                     if self.take(request, &answer, out) {
-                    } else if !from_factor && (by_factor(request.change) || matches!(self.shared.basis, Basis::Table(_))) {
+                    } else if !from_factor
+                        && (matches!(request.change, Change::Weights { .. }) || matches!(self.shared.basis, Basis::Table(_)))
+                    {
                         again.push(i);
                     } else {
                         self.scan(request, out);
@@ -328,15 +324,15 @@ impl BatchedScreen {
         let kernel_error = self.kernel_error;
         let mut planned = Vec::new();
         for &i in again {
-            let request = trials[i];
-            let prior = request.model.prior_variance_bound();
+            let request = &trials[i];
+            let basis = SlotBasis { scale: &scale, prior: request.model.prior_variance_bound(), kernel_error, precision };
             let (slot, state) = (&mut self.slots[request.trial], request.model.state_error());
-            let fits = |factor: &Factor<'_>| slot.start_factor(factor, &scale, prior, kernel_error, precision, &state);
+            let fits = |factor: &Factor<'_>| slot.start_factor(factor, &basis, &state);
             let factor = request.model.factor().filter(fits);
             self.slots[request.trial].follow(&state);
             match factor {
-                Some(factor) => planned.push((i, (request, SlotPlan { start: OwnedStart::Factor(factor), visit: None }))),
-                None => self.scan(&request, &mut out[i]),
+                Some(factor) => planned.push((i, SlotPlan { start: Start::Factor(factor), visit: None })),
+                None => self.scan(request, &mut out[i]),
             }
         }
         if planned.is_empty() {
@@ -344,15 +340,14 @@ impl BatchedScreen {
         }
         self.counters.rebuilds += planned.len() as u64;
         planned.iter().for_each(|_| self.count_round(true, true));
-        let (indices, planned): (Vec<usize>, Vec<_>) = planned.into_iter().unzip();
         let (mut stamp, mut answer) = (0, Answer::default());
         let answers = self.lanes.again(|round, parcel| {
             stamp = round.stamp;
-            planned.iter().try_for_each(|(request, plan)| self.pack(request, plan, round, parcel))
+            planned.iter().try_for_each(|(i, plan)| self.pack(&trials[*i], plan, round, parcel))
         })?;
         self.stamp = stamp;
-        let requests: Vec<_> = planned.iter().map(|(request, _)| *request).collect();
-        for ((i, request), place) in indices.into_iter().zip(&requests).zip(0..) {
+        for (place, (i, _)) in planned.into_iter().enumerate() {
+            let request = &trials[i];
             self.checked(&answers, place, request, &mut answer)?;
             if !self.take(request, &answer, &mut out[i]) {
                 self.scan(request, &mut out[i]);
@@ -360,9 +355,4 @@ impl BatchedScreen {
         }
         Ok(())
     }
-}
-
-/// Returns whether the model of such a change has a factor.
-fn by_factor(change: Change<'_>) -> bool {
-    matches!(change, Change::Weights { .. })
 }

@@ -1,7 +1,7 @@
 //! Holds what the screens of a domain share.
 
 use super::ledger::MemorySizes;
-use crate::device::{Device, Precision, TableSpec, Tables};
+use crate::device::{Device, Precision, Tables};
 use crate::scale::Scale;
 use crate::{BackendError, Band, UpdateKind};
 use privateer_gp::score::Basis;
@@ -14,17 +14,14 @@ const MOST_LANES: usize = 1024;
 pub struct BatchedShared {
     /// Basis functions in which scores are linear.
     pub basis: Basis,
-    /// Magnitudes of the basis.
     pub scale: Arc<Scale>,
     pub(super) device: Arc<dyn Device>,
     /// Tables in f32 and in f64, created when a first screen needs them.
-    pub(super) single: OnceLock<Result<Box<dyn Tables>, BackendError>>,
-    pub(super) double: OnceLock<Result<Box<dyn Tables>, BackendError>>,
+    pub(super) tables: [OnceLock<Result<Box<dyn Tables>, BackendError>>; 2],
     /// Types in which screens start, for rank-one updates and for whole new models.
     pub(super) starts: [Precision; 2],
     /// Whether screens in f32 may move to f64.
     pub(super) may_double: bool,
-    /// Kind of error band.
     pub band: Band,
 }
 
@@ -38,7 +35,6 @@ impl BatchedShared {
         self.tables(self.starts[0]).map_or(1, Tables::most_slots)
     }
 
-    /// Returns the type in which screens of models of this kind start.
     pub fn start(&self, update_kind: UpdateKind) -> Precision {
         self.starts[usize::from(update_kind == UpdateKind::Full)]
     }
@@ -50,17 +46,8 @@ impl BatchedShared {
     }
 
     /// Returns the tables in a type.
-    ///
-    /// # Errors
-    /// If the device has no room for them.
     pub fn tables(&self, precision: Precision) -> Result<&dyn Tables, BackendError> {
-        let spec = match &self.basis {
-            Basis::Table(table) => TableSpec::Features(table),
-            Basis::Gram(gram) => TableSpec::Gram(gram.as_ref()),
-            Basis::Own(n_points) => TableSpec::Own(*n_points),
-        };
-        let tables = if precision == Precision::F32 { &self.single } else { &self.double };
-        let made = tables.get_or_init(|| self.device.tables(spec, precision));
+        let made = self.tables[precision as usize].get_or_init(|| self.device.tables(&self.basis, precision));
         made.as_ref().map(AsRef::as_ref).map_err(Clone::clone)
     }
 }

@@ -1,7 +1,6 @@
 //! Defines the planned work of a slot in a round.
 
 use crate::device::{Start, Visit};
-use privateer_gp::score::Factor;
 
 /// Path that answers a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -14,32 +13,12 @@ pub enum SlotTask {
     Scan,
 }
 
-/// A reset of a slot, with its data.
-pub enum OwnedStart<'a> {
-    Keep,
-    Prior,
-    Upload(Vec<f64>, Vec<f64>),
-    Factor(Factor<'a>),
-}
-
-/// A slot's part of a round, with its data.
+/// A slot's part of a round.
 pub struct SlotPlan<'a> {
     /// The reset, step 1 of a round.
-    pub start: OwnedStart<'a>,
+    pub start: Start<'a>,
     /// The observation, step 2 of a round.
     pub visit: Option<Visit<'a>>,
-}
-
-impl OwnedStart<'_> {
-    /// Returns the form that the device accepts.
-    pub fn borrowed(&self) -> Start<'_> {
-        match self {
-            Self::Keep => Start::Keep,
-            Self::Prior => Start::Prior,
-            Self::Upload(mean, variance) => Start::Upload { mean, variance },
-            Self::Factor(factor) => Start::Factor(factor),
-        }
-    }
 }
 
 /// Returns the largest magnitude; NaN if a value is NaN.

@@ -16,19 +16,19 @@ pub fn plausible(answer: &mut Answer, stamp: u32, n_points: usize, subset: Optio
     answer.points.sort_unstable();
     let exists = |&point: &u32| (point as usize) < n_points && subset.is_none_or(|subset| subset.binary_search(&point).is_ok());
     let problem = if answer.stamp != stamp {
-        Some(format!("answered round {} when asked for round {stamp}: results were not written", answer.stamp))
+        format!("answered round {} when asked for round {stamp}: results were not written", answer.stamp)
     } else if answer.scored as usize != expected {
-        Some(format!("scored {} of {expected} points: the others are not finite", answer.scored))
+        format!("scored {} of {expected} points: the others are not finite", answer.scored)
     } else if !(answer.best_lower <= answer.best_upper && answer.best_upper.is_finite() && answer.best_lower.is_finite()) {
-        Some(format!("says that the best score lies between {} and {}", answer.best_lower, answer.best_upper))
+        format!("says that the best score lies between {} and {}", answer.best_lower, answer.best_upper)
     } else if answer.count == 0 || named != CAPACITY.min(answer.count as usize) || expected < answer.count as usize {
-        Some(format!("names {named} of {} candidates among {expected} points", answer.count))
+        format!("names {named} of {} candidates among {expected} points", answer.count)
     } else if !answer.points.iter().all(exists) || !answer.points.is_sorted_by(|a, b| a < b) {
-        Some(format!("names points that were not to be scored: {:?}", answer.points))
+        format!("names points that were not to be scored: {:?}", answer.points)
     } else {
-        None
+        return Ok(());
     };
-    problem.map_or(Ok(()), |problem| Err(BackendError::untrusted(problem)))
+    Err(BackendError::untrusted(problem))
 }
 
 /// Compares an answer, at intervals, with exact scores; returns how many points break the band.

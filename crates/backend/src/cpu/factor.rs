@@ -7,29 +7,15 @@
 use crate::device::Precision;
 use crate::playable::playable;
 use crate::scale::Scale;
-use crate::slot::SlotState;
+use crate::slot::{SlotBasis, SlotState};
 use ndarray::{ArrayView2, ArrayViewMut2, Axis, Slice, linalg::general_mat_mul};
-use privateer_gp::score::{Basis, Candidates, Factor, GramSource, ScoreModel, TrialScore, VarianceForm};
+use privateer_gp::score::{Candidates, Factor, GramSource, ScoreModel, TrialScore, VarianceForm};
 
 /// Points whose products stay in a second-level cache.
 const POINTS: usize = 256;
 
 /// Block rows of the factor, whose zero blocks are skipped.
 const BLOCK_ROWS: usize = 4;
-
-/// f32 copy of a table, `n_points x n_features` row-major.
-#[derive(Debug, Default)]
-pub struct Table32(Vec<f32>);
-
-impl Table32 {
-    /// Rounds a table; empty for Gram columns.
-    pub fn of(basis: &Basis) -> Self {
-        match basis {
-            Basis::Table(table) => Self(table.values.iter().map(|&value| value as f32).collect()),
-            Basis::Gram(_) | Basis::Own(_) => Self::default(),
-        }
-    }
-}
 
 /// Scratch memory for the products of one trial.
 #[derive(Debug, Default)]
@@ -48,15 +34,15 @@ impl FactorScreen {
         request: &TrialScore<'_>,
         factor: &Factor<'_>,
         gram: Option<&dyn GramSource>,
-        table: &Table32,
+        table: &[f32],
         scale: &Scale,
         answer: &mut Candidates,
     ) -> bool {
         let mut lane = SlotState::new(0);
         let model = request.model;
-        let prior = model.prior_variance_bound();
+        let basis = SlotBasis { scale, prior: model.prior_variance_bound(), kernel_error: 0.0, precision: Precision::F32 };
         let state = model.state_error();
-        if !lane.start_factor(factor, scale, prior, 0.0, Precision::F32, &state) {
+        if !lane.start_factor(factor, &basis, &state) {
             return false;
         }
         self.load(factor);
@@ -68,8 +54,8 @@ impl FactorScreen {
         }
         lane.follow(&state);
         let band = lane.band(request.beta, &state, Precision::F32);
-        let interval = |at: usize, point: u32| {
-            let point = point as usize;
+        let interval = |(at, &place): (usize, &u32)| {
+            let point = place as usize;
             let square = f64::from(self.variance[at]);
             let variance = match factor.variance {
                 VarianceForm::Added => scale.residual(point) + square,
@@ -78,16 +64,9 @@ impl FactorScreen {
             let e = band.c0 + band.c2 * variance.abs() + band.c3 * variance.max(0.0).sqrt();
             let mean = f64::from(self.mean[at]);
             let half_width = |variance: f64| request.beta * variance.max(0.0).sqrt();
-            (mean - band.c + half_width(variance - e), mean + band.c + half_width(variance + e))
+            (place, mean - band.c + half_width(variance - e), mean + band.c + half_width(variance + e))
         };
-        let intervals: Vec<(u32, f64, f64)> = points
-            .iter()
-            .enumerate()
-            .map(|(at, &point)| {
-                let (lower, upper) = interval(at, point);
-                (point, lower, upper)
-            })
-            .collect();
+        let intervals: Vec<(u32, f64, f64)> = points.iter().enumerate().map(interval).collect();
         let best = intervals.iter().map(|&(_, lower, _)| lower).fold(f64::NEG_INFINITY, f64::max);
         answer.points.clear();
         answer.points.extend(intervals.iter().filter(|&&(_, _, upper)| best <= upper).map(|&(point, ..)| point));
@@ -106,7 +85,7 @@ impl FactorScreen {
         model: &dyn ScoreModel,
         factor: &Factor<'_>,
         gram: Option<&dyn GramSource>,
-        table: &Table32,
+        table: &[f32],
         first: usize,
         points: &[u32],
     ) {
@@ -115,10 +94,10 @@ impl FactorScreen {
         // Indices ascend, so the ends show whether there are gaps.
         let adjacent = (high - low) as usize + 1 == n;
         let h = match gram {
-            None if adjacent => &table.0[low as usize * k..(low as usize + n) * k],
+            None if adjacent => &table[low as usize * k..(low as usize + n) * k],
             None => {
                 self.h.clear();
-                points.iter().for_each(|&point| self.h.extend_from_slice(&table.0[point as usize * k..][..k]));
+                points.iter().for_each(|&point| self.h.extend_from_slice(&table[point as usize * k..][..k]));
                 &self.h
             }
             Some(gram) => {

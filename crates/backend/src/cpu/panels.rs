@@ -27,7 +27,6 @@ pub struct RowProduct<'a> {
 }
 
 impl Panels {
-    /// Arranges a table.
     pub fn of(table: &FeatureTable) -> Self {
         let (n, m) = (table.n_points, table.n_features);
         let mut values = vec![[0.0; POINTS]; n.div_ceil(POINTS) * m];

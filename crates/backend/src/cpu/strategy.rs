@@ -1,12 +1,13 @@
 //! Implements the CPU backend, its prepared domains and its screens.
 
-use super::factor::{FactorScreen, Table32};
+use super::factor::FactorScreen;
 use super::panels::Panels;
-use super::path::{self, MOST_COLUMN_BYTES, dense_work, work_by_pivots};
+use super::path::{self, MOST_COLUMN_BYTES, PathCost, dense_work, work_by_pivots};
 use super::pivots::{AskedTrial, Interpolation, PivotGrowth, PivotScreen, PivotTable, PivotTables};
-use super::pruning::{Blocks, MOST_STREAKS_KEPT, Observation, PrunedTrial, PruningOutcome, Spare};
+use super::pruning::{Blocks, MOST_STREAKS_KEPT, PrunedTrial, PruningOutcome, Spare};
 use super::trial::TrialScreen;
 use crate::BackendError;
+use crate::device::tables::{Chunk, feature_columns};
 use crate::playable::playable;
 use crate::scale::Scale;
 use crate::{Backend, Band, Counters, Domain, Screen, UpdateKind};
@@ -14,10 +15,12 @@ use privateer_gp::score::{Basis, Candidates, Change, GramSource, TrialScore};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 /// The CPU backend.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Copy)]
 pub struct Cpu {
     band: Band,
+    /// Whether trials may take another path than the dense one.
     prunes: bool,
+    /// Whether trials begin and stay on the block pruning path whatever it costs.
     stays: bool,
 }
 
@@ -43,6 +46,22 @@ impl Cpu {
         k * (column + 8.0 * MOST_STREAKS_KEPT as f64 + 8.0 * 2.5 * k) + 96.0 * n_points as f64
     }
 
+    /// Prepares the data that all trials over one basis share, which cannot fail here.
+    pub(crate) fn domain(&self, basis: &Basis) -> Arc<dyn Domain> {
+        Arc::new(CpuDomain(Arc::new(StrategyTables {
+            basis: basis.clone(),
+            scale: Arc::new(Scale::of(basis)),
+            columns: OnceLock::new(),
+            panels: OnceLock::new(),
+            rounded: OnceLock::new(),
+            growth: Mutex::new(None),
+            lanes: OnceLock::new(),
+            blocks: OnceLock::new(),
+            spare: Mutex::new(Vec::new()),
+            options: *self,
+        })))
+    }
+
     /// Creates a backend with another band, for tests of the contract.
     pub fn with_band(band: Band) -> Self {
         Self { band, ..Self::default() }
@@ -66,21 +85,7 @@ impl Backend for Cpu {
     }
 
     fn prepare(&self, basis: &Basis) -> Result<Arc<dyn Domain>, BackendError> {
-        let scale = Arc::new(Scale::of(basis));
-        Ok(Arc::new(CpuDomain(Arc::new(StrategyTables {
-            basis: basis.clone(),
-            scale,
-            columns: OnceLock::new(),
-            panels: OnceLock::new(),
-            rounded: OnceLock::new(),
-            growth: Mutex::new(None),
-            lanes: OnceLock::new(),
-            blocks: OnceLock::new(),
-            spare: Mutex::new(Vec::new()),
-            band: self.band,
-            may_prune: self.prunes,
-            stays: self.stays,
-        }))))
+        Ok(self.domain(basis))
     }
 }
 
@@ -92,8 +97,8 @@ struct StrategyTables {
     columns: OnceLock<Vec<f64>>,
     /// The table in panels, for products with rows.
     panels: OnceLock<Panels>,
-    /// f32 copy of a table, for full factors.
-    rounded: OnceLock<Table32>,
+    /// f32 copy of a table, `n_points x n_features` row-major, for full factors; empty for Gram columns.
+    rounded: OnceLock<Vec<f32>>,
     /// Pivots of a table under construction.
     growth: Mutex<Option<PivotGrowth>>,
     /// The finished ones, laid out for interleaved trials.
@@ -102,10 +107,7 @@ struct StrategyTables {
     blocks: OnceLock<Arc<Blocks>>,
     /// Memory of finished block pruning trials: at most as many as ran together.
     spare: Mutex<Vec<Spare>>,
-    band: Band,
-    may_prune: bool,
-    /// Whether trials begin and stay on the block pruning path whatever it costs.
-    stays: bool,
+    options: Cpu,
 }
 
 impl StrategyTables {
@@ -113,10 +115,11 @@ impl StrategyTables {
     ///
     /// `before` has followed the model up to a change that is not a row.
     fn pruned(&self, request: &TrialScore<'_>, before: Option<PrunedTrial>) -> Option<PrunedTrial> {
+        let Cpu { band, prunes, stays } = self.options;
         if matches!(request.change, Change::Factor | Change::Weights { .. })
-            || !self.may_prune
-            || !(self.stays || path::prunes(&self.basis, self.basis.n_points()))
-            || !matches!(self.band, Band::Proved | Band::Stale)
+            || !prunes
+            || !(stays || path::prunes(&self.basis, self.basis.n_points()))
+            || !matches!(band, Band::Proved | Band::Stale)
             || request.subset.is_some()
         {
             return None;
@@ -133,10 +136,10 @@ impl StrategyTables {
             }
             (Basis::Own(_), gram) => (Arc::new(Blocks::of_gram(gram?, true)), None),
         };
-        let (work, begins) = (before.as_ref().map(PrunedTrial::work), before.is_none());
+        let (cost, begins) = (before.as_ref().map_or_else(PathCost::default, |before| before.cost), before.is_none());
         // A guarded value is consistent between statements, even after a panic.
         let spare = before.map(PrunedTrial::end).or_else(|| self.spare.lock().unwrap_or_else(PoisonError::into_inner).pop());
-        let pruned = PrunedTrial::new(blocks, table, spare, work.unwrap_or_default(), self.band);
+        let pruned = PrunedTrial::new(blocks, table, spare, cost, band);
         match (request.model.n_observations(), request.change) {
             (0, _) => Some(pruned),
             (1, Change::Row { rebuilt: false, .. }) if begins => Some(pruned),
@@ -147,16 +150,7 @@ impl StrategyTables {
     fn columns(&self) -> &[f64] {
         self.columns.get_or_init(|| match &self.basis {
             Basis::Gram(_) | Basis::Own(_) => Vec::new(),
-            Basis::Table(table) => {
-                let n = table.n_points;
-                let mut values = vec![0.0; table.n_features * n];
-                for point in 0..n {
-                    for (feature, &value) in table.row(point).iter().enumerate() {
-                        values[feature * n + point] = value;
-                    }
-                }
-                values
-            }
+            Basis::Table(table) => feature_columns(table, Chunk { first: 0, len: table.n_points }),
         })
     }
 }
@@ -219,19 +213,6 @@ impl Drop for CpuScreen {
     }
 }
 
-/// Applies a change; false if it is more than a row.
-fn follows(pruned: &mut PrunedTrial, request: &TrialScore<'_>) -> bool {
-    let prior = request.model.prior_variance_bound();
-    match request.change {
-        Change::None => true,
-        Change::Row { row, scale, mean_step, repeated, rebuilt: false } => request.model.visited().is_some_and(|visited| {
-            let observation = Observation { row, scale, mean_step, repeated };
-            pruned.observe(&visited, observation, prior, request.model)
-        }),
-        _ => false,
-    }
-}
-
 /// Returns the covariance of a request's basis, if the basis is one.
 fn gram_of<'a>(basis: &'a Basis, request: &TrialScore<'a>) -> Option<&'a dyn GramSource> {
     match basis {
@@ -257,9 +238,12 @@ impl CpuScreen {
     fn new_factor(&mut self, request: &TrialScore<'_>, answer: &mut Candidates) {
         let scale = self.scale(request);
         let shared = Arc::clone(&self.shared);
-        let rounded = shared.rounded.get_or_init(|| Table32::of(&shared.basis));
+        let rounded = shared.rounded.get_or_init(|| match &shared.basis {
+            Basis::Table(table) => table.values.iter().map(|&value| value as f32).collect(),
+            Basis::Gram(_) | Basis::Own(_) => Vec::new(),
+        });
         let gram = gram_of(&shared.basis, request);
-        let found = shared.band == Band::Proved
+        let found = shared.options.band == Band::Proved
             && request
                 .model
                 .factor()
@@ -276,7 +260,7 @@ impl CpuScreen {
     /// `dense_work` adds the cost of these factors.
     fn interpolation(&mut self, dense_work: f64) -> Option<Arc<Interpolation>> {
         let Basis::Table(table) = &self.shared.basis else { return None };
-        if self.interpolation.is_none() && self.shared.may_prune && self.shared.band == Band::Proved {
+        if self.interpolation.is_none() && self.shared.options.prunes && self.shared.options.band == Band::Proved {
             self.dense_work += dense_work;
             // A guarded value is consistent between statements, even after a panic.
             let mut growth = self.shared.growth.lock().unwrap_or_else(PoisonError::into_inner);
@@ -299,7 +283,7 @@ impl CpuScreen {
     fn keep(&mut self, request: &TrialScore<'_>, answer: &Candidates) {
         let points = answer.points.clone();
         let held = match (self.answered[request.trial].take(), request.change) {
-            _ if request.subset.is_some() || !self.shared.may_prune || self.shared.band != Band::Proved => None,
+            _ if request.subset.is_some() || !self.shared.options.prunes || self.shared.options.band != Band::Proved => None,
             (Some(held), Change::None) => Some(FactorAnswer { beta: request.beta, points, rounds: held.rounds + 1, ..held }),
             (before, _) => {
                 let is_long = before.is_some_and(|before| path::MOST_SCORED_AGAIN < before.rounds);
@@ -363,7 +347,7 @@ impl CpuScreen {
                 && self.pruned[request.trial].is_none()
             {
                 let trial = self.trials[request.trial].get_or_insert_with(|| TrialScreen::new(table.n_points));
-                rows[request.trial] = (!(repeated && trial.has_row())).then_some(row);
+                rows[request.trial] = (!(repeated && trial.has_row)).then_some(row);
             }
         }
         let mut found: Vec<_> =
@@ -392,14 +376,14 @@ impl CpuScreen {
             self.counters.pruned += 1;
             return true;
         }
-        if !(pruned.starts_current() || follows(&mut pruned, request)) {
+        if !(pruned.starts_current() || pruned.follow(request)) {
             // More than a row, or a rebuilt model: replay the visited points.
             let Some(mut replayed) = self.shared.pruned(request, Some(pruned)) else { return false };
             replayed.starts_current();
             pruned = replayed;
         }
         match pruned.candidates(request, &mut self.counters, answer) {
-            PruningOutcome::Dearer if !self.shared.stays => self.trials[request.trial] = Some(pruned.dense()),
+            PruningOutcome::Dearer if !self.shared.options.stays => self.trials[request.trial] = Some(pruned.dense()),
             PruningOutcome::Lost => {
                 answer.points.clear();
                 return false;
@@ -419,28 +403,28 @@ impl CpuScreen {
         let observations = request.model.n_observations();
         match request.change {
             Change::None => {}
-            Change::Weights { .. } | Change::Rebuild | Change::Factor => trial.forget(),
+            Change::Weights { .. } | Change::Rebuild | Change::Factor => trial.fresh = false,
             Change::Row { row, scale: along, mean_step, repeated, rebuilt } => {
                 restarts = rebuilt;
                 // Project even where the screen is rebuilt: the next observation may repeat the row. Rows over a table have
                 // been projected already, except for a trial that has just left block pruning.
                 if let Basis::Table(table) = &shared.basis
-                    && !trial.has_row()
+                    && !trial.has_row
                 {
                     shared.panels.get_or_init(|| Panels::of(table)).project(&mut [trial.product(row)]);
                     trial.projected(row, |i| scale.largest[i]);
                 }
                 if let Some(gram) = gram_of(&shared.basis, request)
-                    && !(repeated && trial.has_row())
+                    && !(repeated && trial.has_row)
                 {
                     let points = request.model.basis_points();
                     trial.project_gram(gram, points, row, request.model.prior_variance_bound());
                 }
-                if observations == 1 && !trial.is_fresh() {
+                if observations == 1 && !trial.fresh {
                     trial.start_from_prior(&scale);
                 }
                 trial.begin_streak(request.model);
-                if trial.is_fresh() {
+                if trial.fresh {
                     trial.observe(along, mean_step);
                 }
             }
@@ -448,13 +432,13 @@ impl CpuScreen {
         if observations == 0 {
             trial.start_from_prior(&scale);
         }
-        if restarts || !trial.is_fresh() || trial.has_drifted(request.model.prior_variance_bound()) {
+        if restarts || !trial.fresh || trial.has_drifted(request.model.prior_variance_bound()) {
             // A model that has just been rebuilt is no reference for the screen.
             trial.rebuild(request.model, !restarts, &mut self.counters);
         } else {
             trial.check(request.model, &mut self.counters);
         }
-        trial.candidates(request, shared.band, answer);
+        trial.candidates(request, shared.options.band, answer);
     }
 }
 
@@ -481,7 +465,7 @@ impl Screen for CpuScreen {
                 Change::Factor | Change::Weights { .. } => {
                     self.pruned[request.trial] = None;
                     if let Some(trial) = &mut self.trials[request.trial] {
-                        trial.forget();
+                        trial.fresh = false;
                     }
                     if answer.points.is_empty() {
                         self.new_factor(request, answer);

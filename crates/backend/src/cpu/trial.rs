@@ -1,7 +1,7 @@
 //! Screens one trial: mean and posterior variance of every point, with bounds on their errors.
 
 use super::panels::RowProduct;
-use super::vector::{Floor, LANES, Step, TESTED, largest_magnitude, score, test_blocks, weighted_sum};
+use super::vector::{Floor, LANES, Step, TESTED, U, largest_magnitude, score, test_blocks, weighted_sum};
 use crate::playable::playable;
 use crate::scale::Scale;
 use crate::{Band, Counters};
@@ -17,16 +17,14 @@ const REFRESH_SHARE: f64 = 1e-9;
 const CHECK_EVERY: u32 = 256;
 const CHECKED_POINTS: usize = 16;
 
-/// Unit roundoff of f64.
-const U: f64 = f64::EPSILON / 2.0;
-
 /// The screen of one trial.
 ///
 /// Arrays over points have whole SIMD vectors; their last entries repeat the last point.
 #[derive(Default)]
 pub struct TrialScreen {
     n_points: usize,
-    fresh: bool,
+    /// Whether the arrays follow the model.
+    pub fresh: bool,
     mean: Vec<f64>,
     variance: Vec<f64>,
     /// Scores of the blocks that reach the floor of a round.
@@ -42,7 +40,8 @@ pub struct TrialScreen {
     pending: Option<(f64, f64)>,
     /// `row · h` of the last projected row, if any.
     p: Vec<f64>,
-    has_row: bool,
+    /// Whether `p` holds a row that the next observation may repeat.
+    pub has_row: bool,
     /// Whether the row in `p` is new, so that its model's error is not known yet.
     is_new_row: bool,
     p_error: f64,
@@ -108,26 +107,6 @@ impl TrialScreen {
             values.resize(padded, last);
         }
         (self.mean_max, self.variance_max) = (largest_magnitude(&self.mean), largest_magnitude(&self.variance));
-    }
-
-    /// Returns whether the arrays follow the model.
-    pub fn is_fresh(&self) -> bool {
-        self.fresh
-    }
-
-    /// Marks the arrays as no longer following the model.
-    pub fn forget(&mut self) {
-        self.fresh = false;
-    }
-
-    /// Returns whether `p` holds a row that the next observation may repeat.
-    pub fn has_row(&self) -> bool {
-        self.has_row
-    }
-
-    /// Marks the row in `p` as not repeatable.
-    pub fn drop_row(&mut self) {
-        self.has_row = false;
     }
 
     /// Resets the screen to the prior, before the first observation.
@@ -203,25 +182,16 @@ impl TrialScreen {
                 own.push(column);
             }
         }
-        let column = |i: usize| match gram.dense_column(points[i] as usize) {
-            Some(column) => column,
-            None => own[i].as_slice(),
-        };
-        // |k(p, x)| <= sqrt(k(p,p) k(x,x)) <= prior.
-        self.project(row, column, |_| prior);
-        self.own_columns = own;
-    }
-
-    /// Computes `p = row · h`, for basis functions `column(i)` of magnitudes at most `largest(i)`.
-    fn project<'c>(&mut self, row: &[f64], column: impl Fn(usize) -> &'c [f64], largest: impl Fn(usize) -> f64) {
-        let columns: Vec<&[f64]> = (0..row.len()).map(column).collect();
-        let n = self.n_points;
+        let stored = |i: usize| gram.dense_column(points[i] as usize).unwrap_or_else(|| &own[i]);
+        let columns: Vec<&[f64]> = (0..row.len()).map(stored).collect();
         for (block, p) in self.p[..n].chunks_mut(BLOCK).enumerate() {
             weighted_sum(row, &columns, block * BLOCK, p);
         }
         let last = n.checked_sub(1).map_or(0.0, |last| self.p[last]);
         self.p[n..].fill(last);
-        self.projected(row, largest);
+        // |k(p, x)| <= sqrt(k(p,p) k(x,x)) <= prior.
+        self.projected(row, |_| prior);
+        self.own_columns = own;
     }
 
     /// Returns this trial's part in a product of rows with a table; [`TrialScreen::projected`] follows it.
@@ -349,15 +319,7 @@ impl TrialScreen {
         }
         let (tie, e_mean) = (tie_margin(best), e_mean(best));
         let (mean, variance) = (&self.mean, &self.variance);
-        let lower = |point: u32| {
-            let point = point as usize;
-            mean[point] - e_mean + beta * (variance[point] - e).max(0.0).sqrt()
-        };
-        let upper = |point: u32| {
-            let point = point as usize;
-            mean[point] + e_mean + beta * (variance[point] + e).max(0.0).sqrt()
-        };
-        settle(&mut answer.points, tie, lower, upper);
+        settle(&mut answer.points, tie, beta, [e_mean, e], |point| (mean[point as usize], variance[point as usize]));
         if answer.points.is_empty() {
             // A NaN reached the screen; the exact scores decide, or report it.
             answer.points.extend(playable(n, request.subset));
@@ -367,11 +329,19 @@ impl TrialScreen {
 
 /// Keeps the points, in ascending order, that may be the best or tie with it.
 ///
-/// Their true scores lie between `lower` and `upper`; scores within `tie` of each other tie.
-pub fn settle(points: &mut Vec<u32>, tie: f64, lower: impl Fn(u32) -> f64, upper: impl Fn(u32) -> f64) {
+/// Their `moments`, mean and posterior variance, have at most these errors; scores within `tie` of each other tie.
+pub fn settle(points: &mut Vec<u32>, tie: f64, beta: f64, [e_mean, e_variance]: [f64; 2], moments: impl Fn(u32) -> (f64, f64)) {
     if points.len() < 2 {
         return;
     }
+    let lower = |point: u32| {
+        let (mean, variance) = moments(point);
+        mean - e_mean + beta * (variance - e_variance).max(0.0).sqrt()
+    };
+    let upper = |point: u32| {
+        let (mean, variance) = moments(point);
+        mean + e_mean + beta * (variance + e_variance).max(0.0).sqrt()
+    };
     let best_lower = points.iter().map(|&point| lower(point)).fold(f64::NEG_INFINITY, f64::max);
     points.retain(|&point| best_lower - tie <= upper(point));
     // A point that certainly ties with the best wins over all later ones: the lowest index does.

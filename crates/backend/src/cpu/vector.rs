@@ -5,6 +5,9 @@
 
 use privateer_numerics::vectorised;
 
+/// Unit roundoff of f64.
+pub const U: f64 = f64::EPSILON / 2.0;
+
 vectorised! {
     /// Computes `out[x] = sum_i row[i] * columns[i][first + x]`, four columns at a time, in order.
     pub fn weighted_sum(row: &[f64], columns: &[&[f64]], first: usize, out: &mut [f64]) {
@@ -72,44 +75,34 @@ pub fn larger(a: f64, b: f64) -> f64 {
 vectorised! {
     /// Returns the largest magnitude, ignoring NaNs.
     pub fn largest_magnitude(values: &[f64]) -> f64 {
-        magnitude_in_lanes(values)
-    }
-}
-
-#[inline(always)]
-fn magnitude_in_lanes(values: &[f64]) -> f64 {
-    let mut lanes = [0.0f64; LANES];
-    let blocks = values.chunks_exact(LANES);
-    let rest = blocks.remainder();
-    for block in blocks {
-        for (lane, value) in lanes.iter_mut().zip(block) {
-            *lane = larger(*lane, value.abs());
+        let mut lanes = [0.0f64; LANES];
+        let blocks = values.chunks_exact(LANES);
+        let rest = blocks.remainder();
+        for block in blocks {
+            for (lane, value) in lanes.iter_mut().zip(block) {
+                *lane = larger(*lane, value.abs());
+            }
         }
+        rest.iter().map(|value| value.abs()).chain(lanes).fold(0.0, larger)
     }
-    rest.iter().map(|value| value.abs()).chain(lanes).fold(0.0, larger)
 }
 
 vectorised! {
     /// Writes `mean + width * sqrt(max(0, variance))`; returns the largest score, ignoring NaNs.
     pub fn score(mean: &[f64], variance: &[f64], beta: f64, out: &mut [f64]) -> f64 {
-        score_in_lanes(mean, variance, beta, out)
-    }
-}
-
-#[inline(always)]
-fn score_in_lanes(mean: &[f64], variance: &[f64], beta: f64, out: &mut [f64]) -> f64 {
-    for ((score, &mean), &variance) in out.iter_mut().zip(mean).zip(variance) {
-        *score = mean + beta * larger(0.0, variance).sqrt();
-    }
-    let mut lanes = [f64::NEG_INFINITY; LANES];
-    let blocks = out.chunks_exact(LANES);
-    let rest = blocks.remainder();
-    for block in blocks {
-        for (lane, &score) in lanes.iter_mut().zip(block) {
-            *lane = larger(*lane, score);
+        for ((score, &mean), &variance) in out.iter_mut().zip(mean).zip(variance) {
+            *score = mean + beta * larger(0.0, variance).sqrt();
         }
+        let mut lanes = [f64::NEG_INFINITY; LANES];
+        let blocks = out.chunks_exact(LANES);
+        let rest = blocks.remainder();
+        for block in blocks {
+            for (lane, &score) in lanes.iter_mut().zip(block) {
+                *lane = larger(*lane, score);
+            }
+        }
+        rest.iter().copied().chain(lanes).fold(f64::NEG_INFINITY, larger)
     }
-    rest.iter().copied().chain(lanes).fold(f64::NEG_INFINITY, larger)
 }
 
 /// What [`test_blocks`] adds to means and variances first: `variance -= (scale p)²`, `mean += mean_step p`.

@@ -22,14 +22,12 @@ pub struct Answers {
 }
 
 impl Answers {
-    /// Returns the number of answers.
-    pub fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.words.len() / ANSWER_WORDS
     }
 
-    /// Returns whether there are none.
-    pub fn is_empty(&self) -> bool {
-        self.words.is_empty()
+    pub(crate) fn bytes(&self) -> u64 {
+        (4 * self.words.len() + 8 * self.maxima.len()) as u64
     }
 
     /// Decodes the answer to a work, by its place in the round, into `answer`.
@@ -42,7 +40,16 @@ impl Answers {
         let (Some(words), Some(maxima)) = (words, maxima) else {
             return Err(BackendError::untrusted(format!("gave {} answers, and none to work {place}", self.len())));
         };
-        decode(words, *maxima, answer)
+        let (stated, found) = (words[3], checksum(words));
+        if stated != found {
+            let problem = format!("returned an answer with checksum {stated:#010x} instead of {found:#010x}");
+            return Err(BackendError::untrusted(problem));
+        }
+        (answer.stamp, answer.scored, answer.count) = (words[0], words[1], words[2]);
+        answer.points.clear();
+        answer.points.extend_from_slice(&words[HEADER..][..CAPACITY.min(words[2] as usize)]);
+        [answer.best_lower, answer.best_upper, answer.largest_variance, answer.largest_mean] = *maxima;
+        Ok(())
     }
 }
 
@@ -51,37 +58,20 @@ pub fn checksum(words: &[u32]) -> u32 {
     words[HEADER..].iter().fold(words[0].wrapping_add(words[2]), |sum, &word| sum.wrapping_add(word))
 }
 
-/// Decodes an answer.
-///
-/// # Errors
-/// If the checksum does not match the list.
-fn decode(words: &[u32; ANSWER_WORDS], maxima: [f64; MAXIMA], answer: &mut Answer) -> Result<(), BackendError> {
-    if checksum(words) != words[3] {
-        let (stated, found) = (words[3], checksum(words));
-        return Err(BackendError::untrusted(format!("returned an answer with checksum {stated:#010x} instead of {found:#010x}")));
-    }
-    (answer.stamp, answer.scored, answer.count) = (words[0], words[1], words[2]);
-    let listed = (words[2] as usize).min(CAPACITY);
-    answer.points.clear();
-    answer.points.extend_from_slice(&words[HEADER..HEADER + listed]);
-    [answer.best_lower, answer.best_upper, answer.largest_variance, answer.largest_mean] = maxima;
-    Ok(())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn a_changed_word_is_found() {
-        let mut words = [u32::MAX; ANSWER_WORDS];
-        words[..6].copy_from_slice(&[7, 100, 2, 0, 5, 9]);
-        words[3] = checksum(&words);
+        let mut answers = Answers { words: vec![u32::MAX; ANSWER_WORDS], maxima: vec![1.0, 2.0, 3.0, 4.0] };
+        answers.words[..6].copy_from_slice(&[7, 100, 2, 0, 5, 9]);
+        answers.words[3] = checksum(&answers.words);
         let mut answer = Answer::default();
-        decode(&words, [1.0, 2.0, 3.0, 4.0], &mut answer).expect("whole");
+        answers.read(0, &mut answer).expect("whole");
         assert_eq!((answer.stamp, answer.scored, answer.count), (7, 100, 2));
         assert_eq!(answer.points, [5, 9]);
-        words[5] = 8;
-        assert!(decode(&words, [0.0; 4], &mut answer).is_err());
+        answers.words[5] = 8;
+        assert!(answers.read(0, &mut answer).is_err());
     }
 }

@@ -16,10 +16,10 @@
 
 use super::answer::Answers;
 use super::pack::{Parcel, SlotShape};
-use super::types::{Answer, Precision, SlotWork, TableSpec};
+use super::types::Precision;
 use crate::BackendError;
 use crate::precision::F64Rate;
-use privateer_gp::score::GramSource;
+use privateer_gp::score::{Basis, GramSource};
 use std::fmt;
 
 /// A device that computes screens for many trials.
@@ -38,11 +38,14 @@ pub trait Device: Send + Sync + fmt::Debug {
         if self.computes_in(Precision::F64) { F64Rate::Unmeasured } else { F64Rate::Absent }
     }
 
-    /// Stores tables on the device.
+    /// Stores the basis functions `h_i` on the device.
+    ///
+    /// Gram columns of a slot's own basis points come from the whole matrix if the source stores it as a table, otherwise from
+    /// its form; one of the two exists. For [`Basis::Own`] each slot brings its points ([`DeviceSlots::set_points`]).
     ///
     /// # Errors
     /// if they do not fit.
-    fn tables(&self, spec: TableSpec<'_>, precision: Precision) -> Result<Box<dyn Tables>, BackendError>;
+    fn tables(&self, basis: &Basis, precision: Precision) -> Result<Box<dyn Tables>, BackendError>;
 }
 
 /// Tables resident on a device.
@@ -52,7 +55,7 @@ pub trait Tables: Send + Sync {
 
     /// Returns a bound on the error of one `h_i(x)` beyond the rounding of exact values.
     ///
-    /// It is 0 for uploaded tables, and absolute for kernels that the device evaluates. For [`TableSpec::Own`],
+    /// It is 0 for uploaded tables, and absolute for kernels that the device evaluates. For [`Basis::Own`],
     /// [`DeviceSlots::set_points`] returns it.
     fn kernel_error(&self) -> f64;
 
@@ -87,36 +90,10 @@ pub trait DeviceSlots: Send {
     /// if the device is lost, hangs, or returns nothing.
     fn receive(&mut self, used: Answers) -> Result<Answers, BackendError>;
 
-    /// Packs and starts a round. Every answer returns `stamp`.
-    ///
-    /// # Errors
-    /// As [`DeviceSlots::send`], and if a work does not fit the slots.
-    fn submit(&mut self, stamp: u32, work: &[SlotWork<'_>]) -> Result<(), BackendError> {
-        let mut parcel = Parcel::new(self.precision());
-        let shape = self.shape();
-        work.iter().try_for_each(|work| parcel.add(&shape, stamp, work))?;
-        self.send(&mut [parcel])
-    }
-
-    /// Waits for the round and writes one answer per slot, in the order of the work.
-    ///
-    /// # Errors
-    /// As [`DeviceSlots::receive`], and if an answer is damaged.
-    fn collect(&mut self, out: &mut Vec<Answer>) -> Result<(), BackendError> {
-        out.clear();
-        let answers = self.receive(Answers::default())?;
-        for place in 0..answers.len() {
-            let mut answer = Answer::default();
-            answers.read(place, &mut answer)?;
-            out.push(answer);
-        }
-        Ok(())
-    }
-
     /// Returns the bytes of rounds sent to the device so far: works, rows, factors, planes, lists.
     fn sent(&self) -> u64;
 
-    /// Sets the points of one slot, before its first round, for [`TableSpec::Own`].
+    /// Sets the points of one slot, before its first round, for [`Basis::Own`].
     ///
     /// Returns a bound on the absolute error of one `h_i(x)` of this slot, which depends on the points.
     ///

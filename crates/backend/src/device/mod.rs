@@ -18,4 +18,4 @@ mod types;
 pub use answer::Answers;
 pub use contract::{Device, DeviceSlots, Tables};
 pub use pack::{Parcel, SlotShape};
-pub use types::{Answer, CAPACITY, DeviceBand, NewMean, Precision, SlotWork, Start, TableSpec, Visit};
+pub use types::{Answer, CAPACITY, DeviceBand, NewMean, Precision, SlotWork, Start, Visit};

@@ -1,10 +1,10 @@
 //! Packs a round of some slots into the buffers that its passes read.
 
 use super::real::Real;
-use super::tables::{DeviceColumns, Extent, KernelNumbers};
+use super::tables::{DeviceColumns, Extent, KernelNumbers, coordinates, gram_base, kernel_error, no_form};
 use super::{NewMean, Precision, SlotWork, Start};
 use crate::BackendError;
-use privateer_gp::score::VarianceForm;
+use privateer_gp::score::{GramSource, VarianceForm};
 use std::sync::Arc;
 
 /// Padding of a list beyond its end.
@@ -121,11 +121,8 @@ pub struct Upload<R> {
 /// The layout of the slots that a round runs on.
 #[derive(Debug, Clone)]
 pub struct SlotShape {
-    /// Number of slots.
     pub(crate) n_slots: usize,
-    /// Size of the domain.
     pub(crate) extent: Extent,
-    /// Source of the columns.
     pub(crate) columns: DeviceColumns,
     /// One kernel per slot, or one for all.
     pub(crate) kernels: Arc<Vec<KernelNumbers>>,
@@ -133,16 +130,69 @@ pub struct SlotShape {
     pub(crate) coords_stride: usize,
 }
 
-/// The works of some slots in a round, packed on any thread.
+impl SlotShape {
+    /// Creates the layout of tables, without slots yet; until it is changed, for columns of a stored Gram matrix.
+    pub fn new(extent: Extent) -> Self {
+        let kernels = Arc::new(vec![KernelNumbers::NONE]);
+        Self { n_slots: 0, extent, columns: DeviceColumns::Gram, kernels, coords_stride: 0 }
+    }
+
+    /// Returns the data of a slot's own points.
+    ///
+    /// # Errors
+    /// If the slots take none, or the source has no form.
+    pub fn own_points<R: Real>(&self, slot: usize, gram: &dyn GramSource) -> Result<OwnPoints<R>, BackendError> {
+        if self.columns != (DeviceColumns::Kernel { own: true }) || self.n_slots <= slot {
+            return Err(BackendError::unsuitable("these slots take no points of their own"));
+        }
+        let form = gram.form().filter(|_| gram.n_points() == self.extent.n_points).ok_or_else(no_form)?;
+        let coords = coordinates::<R>(&form, self.extent);
+        Ok(OwnPoints {
+            kernel: KernelNumbers::of(&form),
+            error: kernel_error(&form, &coords, R::PRECISION),
+            coords: coords.values,
+            base: gram_base(gram, self.extent),
+        })
+    }
+
+    /// Sets the kernel of a slot with points of its own.
+    ///
+    /// # Errors
+    /// If the points of another slot have another number of coordinates.
+    pub fn take<R>(&mut self, slot: usize, own: &OwnPoints<R>) -> Result<(), BackendError> {
+        if self.kernels.is_empty() {
+            let dimension = own.kernel.dimension;
+            self.kernels = Arc::new(vec![KernelNumbers { dimension, ..KernelNumbers::NONE }; self.n_slots]);
+            self.coords_stride = own.coords.len();
+        }
+        if own.coords.len() != self.coords_stride {
+            return Err(BackendError::unsuitable("the points of two slots differ in their number of coordinates"));
+        }
+        Arc::make_mut(&mut self.kernels)[slot] = own.kernel;
+        Ok(())
+    }
+}
+
+/// Data of a slot's own points.
+pub struct OwnPoints<R> {
+    kernel: KernelNumbers,
+    pub error: f64,
+    /// Coordinates in the layout of the passes.
+    pub coords: Vec<R>,
+    /// Residual and prior.
+    pub base: Vec<R>,
+}
+
+/// The buffers of a round, or of the works of some of its slots, which any thread packs.
 ///
-/// Positions in it are those of a round of these works alone; [`Gathered`] shifts them.
+/// Positions in the latter are those of a round of these works alone; [`Packed::gather`] shifts them.
 #[derive(Debug, Default)]
 pub struct Packed<R> {
     /// One per slot of the round.
     pub works: Vec<Work>,
     /// One per slot of the round.
     pub numbers: Vec<Numbers<R>>,
-    /// Column indices and subsets.
+    /// Column indices and subsets; in a whole round after [`INDEX_HEADER`] words, and before the lists of works.
     pub indices: Vec<u32>,
     /// Rows and factors.
     pub coefficients: Vec<R>,
@@ -154,49 +204,23 @@ pub struct Packed<R> {
     ///
     /// An entry is four times a work's index, plus 1 for its new row, 2 for its new weights, or 3 for both. Over columns
     /// that all slots share, each of the two is an entry of its own.
-    projected: Vec<u32>,
+    pub projected: Vec<u32>,
     /// Works with a factor.
-    factored: Vec<u32>,
+    pub factored: Vec<u32>,
     /// Works with a subset.
-    listed: Vec<u32>,
+    pub listed: Vec<u32>,
 }
 
-/// The buffers of a round.
-#[derive(Debug, Default)]
-pub struct Gathered<R> {
-    /// One per slot of the round.
-    pub works: Vec<Work>,
-    /// One per slot of the round.
-    pub numbers: Vec<Numbers<R>>,
-    /// [`INDEX_HEADER`] words, column indices, subsets, lists of works.
-    pub indices: Vec<u32>,
-    /// Rows and factors.
-    pub coefficients: Vec<R>,
-    /// Planes to upload.
-    pub uploads: Vec<Upload<R>>,
-    /// Length of the first list, of projections.
-    pub n_projected: usize,
-    /// Number of factors.
-    pub n_factored: usize,
-    /// Number of subsets.
-    pub n_listed: usize,
-    /// Bytes sent in this round and in earlier ones.
-    pub sent: u64,
-}
-
-impl<R: Real> Gathered<R> {
+impl<R: Real> Packed<R> {
     /// Joins the works of a round, in ascending order of their slots; takes the planes to upload.
+    ///
+    /// Returns the bytes to send.
     ///
     /// # Errors
     /// If the slots are not in order, or a buffer has more numbers than 32 bits count.
-    pub fn gather<'a>(&mut self, parts: impl Iterator<Item = &'a mut Packed<R>>) -> Result<(), BackendError> {
-        self.works.clear();
-        self.numbers.clear();
-        self.coefficients.clear();
-        self.uploads.clear();
-        self.indices.clear();
+    pub fn gather<'a>(&mut self, parts: impl Iterator<Item = &'a mut Self>) -> Result<u64, BackendError> {
+        self.clear();
         self.indices.resize(INDEX_HEADER, 0);
-        let (mut projected, mut factored, mut listed) = (Vec::new(), Vec::new(), Vec::new());
         for part in parts {
             if let (Some(last), Some(first)) = (self.works.last(), part.works.first())
                 && first.slot <= last.slot
@@ -217,38 +241,36 @@ impl<R: Real> Gathered<R> {
             self.indices.extend_from_slice(&part.indices);
             self.coefficients.extend_from_slice(&part.coefficients);
             self.uploads.append(&mut part.uploads);
-            projected.extend(part.projected.iter().map(|entry| entry + 4 * at));
-            factored.extend(part.factored.iter().map(|entry| entry + at));
-            listed.extend(part.listed.iter().map(|entry| entry + at));
+            self.projected.extend(part.projected.iter().map(|entry| entry + 4 * at));
+            self.factored.extend(part.factored.iter().map(|entry| entry + at));
+            self.listed.extend(part.listed.iter().map(|entry| entry + at));
             word(self.coefficients.len())?;
         }
-        (self.n_projected, self.n_factored, self.n_listed) = (projected.len(), factored.len(), listed.len());
-        projected.resize(projected.len().next_multiple_of(TOGETHER), NONE);
-        for (place, list) in [projected, factored, listed].into_iter().enumerate() {
+        let padded = self.projected.len().next_multiple_of(TOGETHER);
+        let lists = [(&self.projected, padded), (&self.factored, 0), (&self.listed, 0)];
+        for (place, (list, padded)) in lists.into_iter().enumerate() {
             self.indices[place] = word(self.indices.len())?;
-            self.indices.extend(list);
+            self.indices.extend_from_slice(list);
+            self.indices.resize(self.indices.len() + padded.saturating_sub(list.len()), NONE);
         }
         word(self.indices.len())?;
         let planes: usize = self.uploads.iter().map(|upload| upload.values.len()).sum();
         let words = self.works.len() * size_of::<Work>() + size_of_val(&self.indices[..]);
         let reals = size_of_val(&self.numbers[..]) + (self.coefficients.len() + planes) * size_of::<R>();
-        self.sent += (words + reals) as u64;
-        Ok(())
+        Ok((words + reals) as u64)
     }
-}
 
-impl<R: Real> Packed<R> {
     /// Removes all works.
     fn clear(&mut self) {
         self.works.clear();
         self.numbers.clear();
+        self.indices.clear();
         self.coefficients.clear();
         self.uploads.clear();
-        self.indices.clear();
         self.columns_at = None;
-        self.projected.clear();
-        self.factored.clear();
-        self.listed.clear();
+        for list in [&mut self.projected, &mut self.factored, &mut self.listed] {
+            list.clear();
+        }
     }
 
     /// Adds the work of a slot beyond those added so far.
@@ -284,10 +306,10 @@ impl<R: Real> Packed<R> {
             Some(NewMean::Step(step)) => (step, None),
             Some(NewMean::Weights(weights)) => (0.0, Some(weights)),
         };
-        let factor = if let Start::Factor(factor) = slot.start { Some(factor) } else { None };
+        let has_factor = matches!(slot.start, Start::Factor(_));
         if let DeviceColumns::Features(n_columns) = shape.columns {
             // Rows over features read all columns in order; factors read a list, one for all works.
-            if factor.is_some() {
+            if has_factor {
                 work.slots_at = match self.columns_at {
                     Some(place) => place,
                     None => *self.columns_at.insert(word(self.indices.len())?),
@@ -296,7 +318,7 @@ impl<R: Real> Packed<R> {
                     self.indices.extend(0..n_columns as u32);
                 }
             }
-        } else if row.is_some() || weights.is_some() || factor.is_some() {
+        } else if row.is_some() || weights.is_some() || has_factor {
             work.slots_at = word(self.indices.len())?;
             self.indices.extend_from_slice(slot.basis);
         }
@@ -384,10 +406,10 @@ impl<R: Real> Packed<R> {
 
 /// The works of some slots in a round, in the type of their device's slots.
 #[derive(Debug)]
-pub struct Parcel(Content);
+pub struct Parcel(pub(super) Content);
 
 #[derive(Debug)]
-enum Content {
+pub(super) enum Content {
     F32(Packed<f32>),
     F64(Packed<f64>),
 }
@@ -439,16 +461,6 @@ impl Parcel {
     /// Returns whether it holds no work.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
-    }
-
-    /// Returns what it holds, if it is of type f32.
-    pub(crate) fn f32(&mut self) -> Option<&mut Packed<f32>> {
-        if let Content::F32(packed) = &mut self.0 { Some(packed) } else { None }
-    }
-
-    /// Returns what it holds, if it is of type f64.
-    pub(crate) fn f64(&mut self) -> Option<&mut Packed<f64>> {
-        if let Content::F64(packed) = &mut self.0 { Some(packed) } else { None }
     }
 }
 

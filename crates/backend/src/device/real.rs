@@ -1,7 +1,7 @@
 //! Defines the two floating-point types in which passes compute.
 
 use super::Precision;
-use super::pack::{Packed, Parcel};
+use super::pack::{Content, Packed, Parcel};
 use std::fmt;
 use std::ops::{Add, AddAssign, Mul, Neg, Sub};
 
@@ -22,7 +22,6 @@ pub trait Real:
 {
     /// The type, as named in the contract.
     const PRECISION: Precision;
-    /// Largest finite number.
     const LARGEST: Self;
 
     /// Rounds a number to the type.
@@ -39,7 +38,6 @@ pub trait Real:
         if self > other { self } else { other }
     }
 
-    /// Returns the magnitude.
     fn magnitude(self) -> Self {
         if self < Self::default() { -self } else { self }
     }
@@ -58,7 +56,7 @@ impl Real for f32 {
     }
 
     fn packed(parcel: &mut Parcel) -> Option<&mut Packed<Self>> {
-        parcel.f32()
+        if let Content::F32(packed) = &mut parcel.0 { Some(packed) } else { None }
     }
 }
 
@@ -75,6 +73,6 @@ impl Real for f64 {
     }
 
     fn packed(parcel: &mut Parcel) -> Option<&mut Packed<Self>> {
-        parcel.f64()
+        if let Content::F64(packed) = &mut parcel.0 { Some(packed) } else { None }
     }
 }

@@ -1,7 +1,7 @@
 //! Lays out tables and kernels for the passes.
 
+use super::Precision;
 use super::real::Real;
-use super::{Precision, TableSpec};
 use crate::BackendError;
 use privateer_gp::score::{FeatureTable, FourierForm, GramSource, KernelFamily, KernelForm};
 
@@ -16,22 +16,37 @@ pub const PLANES: usize = 4;
 /// Columns of a larger matrix are evaluated whenever they are needed.
 pub const MADE_GRAM_BYTES: usize = 64 << 20;
 
+/// `1 / n!` for n = 13 down to 0, the terms of the exponential.
+pub const INVERSE_FACTORIALS: [f64; 14] = [
+    1.605_904_383_682_161_5e-10,
+    2.087_675_698_786_81e-9,
+    2.505_210_838_544_172e-8,
+    2.755_731_922_398_589e-7,
+    2.755_731_922_398_589e-6,
+    2.480_158_730_158_73e-5,
+    1.984_126_984_126_984e-4,
+    1.388_888_888_888_889e-3,
+    8.333_333_333_333_333e-3,
+    4.166_666_666_666_666_4e-2,
+    1.666_666_666_666_666_6e-1,
+    0.5,
+    1.0,
+    1.0,
+];
+
 /// Size of a domain.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Extent {
-    /// Number of points.
     pub n_points: usize,
     /// Number of points with padding: the length of a plane.
     pub stride: usize,
 }
 
 impl Extent {
-    /// Creates the extent of `n_points` points.
     pub fn new(n_points: usize) -> Self {
         Self { n_points, stride: n_points.div_ceil(TILE) * TILE }
     }
 
-    /// Returns the number of tiles of a plane.
     pub fn n_tiles(self) -> usize {
         self.stride / TILE
     }
@@ -40,7 +55,6 @@ impl Extent {
 /// A range of points whose columns are in one buffer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Chunk {
-    /// First point.
     pub first: usize,
     /// Number of points with padding: the length of a column here.
     pub len: usize,
@@ -62,24 +76,22 @@ pub enum DeviceColumns {
 
 /// Parameters of a kernel for a pass.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct KernelNumbers {
+pub struct KernelNumbers<R = f64> {
     /// Index of the formula, in the order of [`KernelFamily`].
     pub family: u32,
-    /// Number of coordinates of a point.
     pub dimension: u32,
     /// Factor on the correlation.
-    pub scale: f64,
+    pub scale: R,
     /// Constant term.
-    pub offset: f64,
+    pub offset: R,
     /// Term added for a point with itself.
-    pub row_term: f64,
+    pub row_term: R,
 }
 
 impl KernelNumbers {
     /// Value used where there is no kernel.
     pub const NONE: Self = Self { family: 0, dimension: 0, scale: 0.0, offset: 0.0, row_term: 0.0 };
 
-    /// Returns the parameters of a form.
     pub fn of(form: &KernelForm) -> Self {
         let family = match form.family {
             KernelFamily::SquaredExponential => 0,
@@ -91,6 +103,11 @@ impl KernelNumbers {
         let KernelForm { scale, offset, row_term, .. } = *form;
         Self { family, dimension: form.dimension as u32, scale, offset, row_term }
     }
+
+    pub fn rounded<R: Real>(self) -> KernelNumbers<R> {
+        let Self { family, dimension, scale, offset, row_term } = self;
+        KernelNumbers { family, dimension, scale: R::of(scale), offset: R::of(offset), row_term: R::of(row_term) }
+    }
 }
 
 /// Coordinates in the layout of the passes.
@@ -98,7 +115,6 @@ impl KernelNumbers {
 pub struct Coordinates<R> {
     /// `dimension x stride`: one coordinate of all points is contiguous.
     pub values: Vec<R>,
-    /// Largest magnitude.
     pub largest: f64,
     /// Largest magnitude before centring.
     pub unmoved: f64,
@@ -185,48 +201,26 @@ pub fn gram_columns<R: Real>(gram: &dyn GramSource, chunk: Chunk) -> Option<Vec<
     Some(values)
 }
 
-/// Prior variance and residual of every point, in f64.
-pub struct Base {
-    /// Variance to which a factor of [`privateer_gp::score::VarianceForm::Added`] is added.
-    pub residual: Vec<f64>,
-    /// Variance without observations.
-    pub prior: Vec<f64>,
+/// Returns the residuals, then the prior variances, of all points, rounded and padded; `of` returns both of a point.
+fn base<R: Real>(extent: Extent, of: impl Fn(usize) -> [f64; 2]) -> Vec<R> {
+    let mut values = vec![R::default(); 2 * extent.stride];
+    for point in 0..extent.n_points {
+        [values[point], values[extent.stride + point]] = of(point).map(R::of);
+    }
+    values
 }
 
-impl Base {
-    /// Computes prior variance and residual of a feature table.
-    pub fn of_features(table: &FeatureTable) -> Self {
-        let square = |point: usize| table.row(point).iter().fold(0.0, |sum, phi| sum + phi * phi);
-        let prior = (0..table.n_points).map(|point| table.residual[point] + square(point)).collect();
-        Self { residual: table.residual.clone(), prior }
-    }
-
-    /// Computes the prior variance of a covariance, without a residual.
-    pub fn of_gram(gram: &dyn GramSource) -> Self {
-        let n = gram.n_points();
-        Self { residual: vec![0.0; n], prior: (0..n).map(|point| gram.diagonal(point)).collect() }
-    }
-
-    /// Returns the residuals, then the priors, rounded and padded.
-    pub fn rounded<R: Real>(&self, extent: Extent) -> Vec<R> {
-        let mut values = vec![R::default(); 2 * extent.stride];
-        for (value, &residual) in values.iter_mut().zip(&self.residual) {
-            *value = R::of(residual);
-        }
-        for (value, &prior) in values[extent.stride..].iter_mut().zip(&self.prior) {
-            *value = R::of(prior);
-        }
-        values
-    }
+/// Returns residual and prior variance of a feature table.
+pub fn features_base<R: Real>(table: &FeatureTable, extent: Extent) -> Vec<R> {
+    base(extent, |point| {
+        let square = table.row(point).iter().fold(0.0, |sum, phi| sum + phi * phi);
+        [table.residual[point], table.residual[point] + square]
+    })
 }
 
-/// Returns the number of points of a spec.
-pub fn n_points(spec: &TableSpec<'_>) -> usize {
-    match spec {
-        TableSpec::Features(table) => table.n_points,
-        TableSpec::Gram(gram) => gram.n_points(),
-        TableSpec::Own(n_points) => *n_points,
-    }
+/// Returns the prior variance of a covariance, which has no residual.
+pub fn gram_base<R: Real>(gram: &dyn GramSource, extent: Extent) -> Vec<R> {
+    base(extent, |point| [0.0, gram.diagonal(point)])
 }
 
 /// Creates the error of a covariance that is neither a table nor a formula.

@@ -1,6 +1,6 @@
 //! Defines the plain data of a round on a device.
 
-use privateer_gp::score::{Factor, FeatureTable, GramSource};
+use privateer_gp::score::Factor;
 
 /// Largest number of candidates that a device names per slot; further ones are only counted.
 pub const CAPACITY: usize = 64;
@@ -48,26 +48,13 @@ impl Precision {
     }
 }
 
-/// The basis functions `h_i`.
-#[derive(Debug, Clone, Copy)]
-pub enum TableSpec<'a> {
-    /// Features of every point: `h_i(x)` is column `i` of the table.
-    Features(&'a FeatureTable),
-    /// Gram columns of a slot's own basis points.
-    ///
-    /// They come from the whole matrix if the source stores it as a table, otherwise from its form; one of the two exists.
-    Gram(&'a dyn GramSource),
-    /// Like `Gram` by form, from points that each slot brings ([`super::DeviceSlots::set_points`]).
-    Own(usize),
-}
-
 /// A slot's part of a round. All numbers are f64; the device rounds them to its type.
 #[derive(Debug, Clone, Copy)]
 pub struct SlotWork<'a> {
     /// Index in `0 .. n_slots`, ascending over the work of a round.
     pub slot: usize,
     /// Step 1 of the round: the reset.
-    pub start: Start<'a>,
+    pub start: &'a Start<'a>,
     /// Step 2 of the round: the observation, if any.
     pub visit: Option<Visit<'a>>,
     /// Points whose Gram columns are the basis; unused for features.
@@ -81,7 +68,7 @@ pub struct SlotWork<'a> {
 }
 
 /// Step 1 of a slot's round: the reset.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub enum Start<'a> {
     /// Continues from the end of the last round.
     Keep,
@@ -90,12 +77,12 @@ pub enum Start<'a> {
     /// Resets to these values, `n_points` each.
     Upload {
         /// Posterior mean.
-        mean: &'a [f64],
+        mean: Vec<f64>,
         /// Posterior variance.
-        variance: &'a [f64],
+        variance: Vec<f64>,
     },
     /// Resets to weights and a factor over the basis.
-    Factor(&'a Factor<'a>),
+    Factor(Factor<'a>),
 }
 
 /// Step 2 of a slot's round: an observation.

@@ -130,14 +130,14 @@ pub fn adapters() -> Vec<AdapterFacts> {
         return Vec::new();
     }
     let mut facts = FACTS.lock().unwrap_or_else(PoisonError::into_inner);
-    facts.get_or_insert_with(|| found().into_iter().map(|(_, facts)| facts).collect()).clone()
+    facts.get_or_insert_with(|| found().into_iter().map(|(facts, _)| facts).collect()).clone()
 }
 
 /// Returns the adapter to use.
 ///
 /// # Errors
 /// [`BackendError::NoAdapter`] if none is suitable, [`BackendError::Unsuitable`] in a fork of a process that has used drivers.
-pub fn choose(choice: AdapterChoice) -> Result<(wgpu::Adapter, AdapterFacts), BackendError> {
+pub fn choose(choice: AdapterChoice) -> Result<(AdapterFacts, wgpu::Adapter), BackendError> {
     if is_forked() {
         let problem =
             "this process was forked from one that has used graphics drivers, which do not survive that; start it by `spawn`";
@@ -145,12 +145,12 @@ pub fn choose(choice: AdapterChoice) -> Result<(wgpu::Adapter, AdapterFacts), Ba
     }
     let mut found = found();
     let taken = |facts: &AdapterFacts| if choice == AdapterChoice::Auto { facts.taken_by_auto } else { facts.taken_by_gpu };
-    if let Some(at) = found.iter().position(|(_, facts)| taken(facts)) {
+    if let Some(at) = found.iter().position(|(facts, _)| taken(facts)) {
         return Ok(found.swap_remove(at));
     }
     let listed = found
         .iter()
-        .map(|(_, facts)| {
+        .map(|(facts, _)| {
             let lacks = facts.lacks.as_ref().map_or_else(String::new, |lacks| format!(": {lacks}"));
             format!("{} ({}{lacks})", facts.name, facts.kind)
         })
@@ -162,7 +162,7 @@ pub fn choose(choice: AdapterChoice) -> Result<(wgpu::Adapter, AdapterFacts), Ba
     Err(BackendError::NoAdapter { any: choice == AdapterChoice::Any, named, found: listed })
 }
 
-fn found() -> Vec<(wgpu::Adapter, AdapterFacts)> {
+fn found() -> Vec<(AdapterFacts, wgpu::Adapter)> {
     // An instance without any interface would panic: the feature of this platform's may not be compiled.
     let interfaces = wgpu::Backends::VULKAN | wgpu::Backends::METAL | wgpu::Backends::DX12;
     let interfaces = interfaces & wgpu::Instance::enabled_backend_features();
@@ -173,18 +173,12 @@ fn found() -> Vec<(wgpu::Adapter, AdapterFacts)> {
     descriptor.backends = interfaces;
     descriptor.flags = wgpu::InstanceFlags::empty();
     let adapters = pollster::block_on(wgpu::Instance::new(descriptor).enumerate_adapters(interfaces));
-    let mut found: Vec<_> = adapters
-        .into_iter()
-        .map(|adapter| {
-            let facts = facts(&adapter);
-            (adapter, facts)
-        })
-        .collect();
+    let mut found: Vec<_> = adapters.into_iter().map(|adapter| (facts(&adapter), adapter)).collect();
     // The sort is stable: equal adapters stay in the order of the system.
-    found.sort_by_key(|(_, facts)| rank(facts.kind));
-    let mut all: Vec<AdapterFacts> = found.iter().map(|(_, facts)| facts.clone()).collect();
-    mark(&mut all, preferred().as_ref());
-    found.into_iter().zip(all).map(|((adapter, _), facts)| (adapter, facts)).collect()
+    found.sort_by_key(|(facts, _)| rank(facts.kind));
+    let (mut facts, adapters): (Vec<_>, Vec<_>) = found.into_iter().unzip();
+    mark(&mut facts, preferred().as_ref());
+    facts.into_iter().zip(adapters).collect()
 }
 
 fn rank(kind: &str) -> usize {

@@ -1,10 +1,9 @@
 //! Creates, fills and grows buffers.
 
 use super::device::GpuShared;
-use super::readback::{guarded, mapped};
+use super::readback::{Mapping, buffer, guarded, map_on_submit, mapped};
 use crate::BackendError;
 use crate::device::real::Real;
-use std::sync::mpsc::{Receiver, channel};
 
 /// A type whose numbers are sent to the device unchanged.
 pub trait GpuNumber: Real + bytemuck::Pod {}
@@ -29,27 +28,15 @@ pub fn storage(shared: &GpuShared, label: &str, bytes: u64) -> Result<wgpu::Buff
         });
     }
     let usage = wgpu::BufferUsages::STORAGE | wgpu::BufferUsages::COPY_SRC | wgpu::BufferUsages::COPY_DST;
-    make(shared, label, bytes, usage)
+    buffer(shared, &format!("allocate the buffer `{label}` of {bytes} bytes"), label, bytes, usage)
 }
 
-/// Creates a uniform buffer with these words.
 pub fn uniform(shared: &GpuShared, words: &[u32]) -> Result<wgpu::Buffer, BackendError> {
     let usage = wgpu::BufferUsages::UNIFORM | wgpu::BufferUsages::COPY_DST;
-    let buffer = make(shared, "shape", size_of_val(words) as u64, usage)?;
+    let bytes = size_of_val(words) as u64;
+    let buffer = buffer(shared, &format!("allocate the buffer `shape` of {bytes} bytes"), "shape", bytes, usage)?;
     upload(shared, &buffer, 0, bytemuck::cast_slice(words))?;
     Ok(buffer)
-}
-
-fn make(shared: &GpuShared, label: &str, bytes: u64, usage: wgpu::BufferUsages) -> Result<wgpu::Buffer, BackendError> {
-    guarded(shared, &format!("allocate the buffer `{label}` of {bytes} bytes"), |device| {
-        device.create_buffer(&wgpu::BufferDescriptor {
-            label: Some(label),
-            // An empty buffer cannot be bound.
-            size: bytes.max(16).next_multiple_of(16),
-            usage,
-            mapped_at_creation: false,
-        })
-    })
 }
 
 /// Writes bytes in pieces, so that little data waits in host memory.
@@ -64,7 +51,6 @@ pub fn upload(shared: &GpuShared, buffer: &wgpu::Buffer, offset: u64, bytes: &[u
     })
 }
 
-/// Creates a storage buffer with these numbers.
 pub fn filled<T: bytemuck::Pod>(shared: &GpuShared, label: &str, values: &[T]) -> Result<wgpu::Buffer, BackendError> {
     let buffer = storage(shared, label, size_of_val(values) as u64)?;
     upload(shared, &buffer, 0, bytemuck::cast_slice(values))?;
@@ -75,7 +61,6 @@ pub fn filled<T: bytemuck::Pod>(shared: &GpuShared, label: &str, values: &[T]) -
 #[derive(Debug)]
 pub struct GrowingBuffer {
     label: &'static str,
-    /// The present buffer.
     pub buffer: wgpu::Buffer,
 }
 
@@ -104,7 +89,7 @@ pub type Piece<'a> = (&'a [u8], &'a wgpu::Buffer, u64);
 pub struct UploadBuffer {
     buffer: wgpu::Buffer,
     /// Report of the mapping by the last submission; `None` while it is mapped.
-    pub mapping: Option<Receiver<Result<(), String>>>,
+    pub mapping: Option<Mapping>,
     /// Copies of the next submission: source offset, target, target offset, bytes.
     copies: Vec<(u64, wgpu::Buffer, u64, u64)>,
 }
@@ -142,27 +127,16 @@ impl UploadBuffer {
     }
 
     /// Adds the copies to an encoder, and the mapping for the round after; its report goes to [`UploadBuffer::mapping`].
-    pub fn schedule(&self, encoder: &mut wgpu::CommandEncoder) -> Receiver<Result<(), String>> {
+    pub fn schedule(&self, encoder: &mut wgpu::CommandEncoder) -> Mapping {
         self.buffer.unmap();
         for (from, target, offset, bytes) in &self.copies {
             encoder.copy_buffer_to_buffer(&self.buffer, *from, target, *offset, Some(*bytes));
         }
-        let (report, mapping) = channel();
-        encoder.map_buffer_on_submit(&self.buffer, wgpu::MapMode::Write, .., move |result| {
-            // The receiver is gone if the slots are.
-            drop(report.send(result.map_err(|error| error.to_string())));
-        });
-        mapping
+        map_on_submit(encoder, &self.buffer, wgpu::MapMode::Write, self.buffer.size())
     }
 }
 
 fn mapped_buffer(shared: &GpuShared, bytes: u64) -> Result<wgpu::Buffer, BackendError> {
-    guarded(shared, &format!("allocate a buffer of {bytes} bytes for uploads"), |device| {
-        device.create_buffer(&wgpu::BufferDescriptor {
-            label: Some("uploads"),
-            size: bytes.max(16).next_multiple_of(16),
-            usage: wgpu::BufferUsages::MAP_WRITE | wgpu::BufferUsages::COPY_SRC,
-            mapped_at_creation: true,
-        })
-    })
+    let usage = wgpu::BufferUsages::MAP_WRITE | wgpu::BufferUsages::COPY_SRC;
+    buffer(shared, &format!("allocate a buffer of {bytes} bytes for uploads"), "uploads", bytes, usage)
 }

@@ -6,6 +6,7 @@ use super::layout::{self, LayoutShape};
 use super::pipeline::Pass;
 use super::readback::guarded;
 use crate::BackendError;
+use crate::cost::DeviceRates;
 use crate::precision::F64Rate;
 use std::time::{Duration, Instant};
 
@@ -29,12 +30,8 @@ const PATIENCE: Duration = Duration::from_secs(60);
 /// Measured peak rates of a device.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct GpuCeilings {
-    /// Operations per second of a matrix product in f32; a multiply-add counts as two.
-    pub f32_flops: f64,
-    /// The same in f64, if the device has it.
-    pub f64_flops: Option<f64>,
-    /// Bytes read and written per second by a copy between buffers.
-    pub copy_bytes: f64,
+    /// Rates of matrix products, of which a multiply-add counts as two operations, and of a copy between buffers.
+    pub rates: DeviceRates,
     /// Largest side of the matrices.
     pub side: usize,
     /// Bytes of the copied buffer.
@@ -48,9 +45,11 @@ impl Gpu {
         let copied = COPIED.min(shared.max_binding);
         let (f32_flops, side) = fastest_product::<f32>(shared, LEAST)?;
         Ok(GpuCeilings {
-            f32_flops,
-            f64_flops: if shared.has_f64 { Some(fastest_product::<f64>(shared, LEAST)?.0) } else { None },
-            copy_bytes: copy(shared, copied)?,
+            rates: DeviceRates {
+                f32_flops,
+                f64_flops: if shared.has_f64 { Some(fastest_product::<f64>(shared, LEAST)?.0) } else { None },
+                copy_bytes: copy(shared, copied)?,
+            },
             side,
             copied,
         })

@@ -76,12 +76,10 @@ impl PassClock {
     }
 }
 
-/// Returns the nanoseconds of each pass from the stamps that were read back.
-pub fn times(timed: &[usize], bytes: &[u8], period: f32) -> PassTimes {
-    let mut times = PassTimes::default();
+/// Adds the nanoseconds of each pass from the stamps that were read back.
+pub fn add_times(times: &mut PassTimes, timed: &[usize], bytes: &[u8], period: f32) {
     let stamps: Vec<u64> = bytemuck::pod_collect_to_vec(bytes);
     for (&pass, stamps) in timed.iter().zip(stamps.chunks_exact(2)) {
-        times[pass] = stamps[1].saturating_sub(stamps[0]) as f64 * f64::from(period);
+        times[pass] += stamps[1].saturating_sub(stamps[0]) as f64 * f64::from(period);
     }
-    times
 }

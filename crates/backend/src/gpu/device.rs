@@ -7,8 +7,9 @@ use super::readback::Health;
 use super::tables::GpuTables;
 use super::workgroup::{Workgroup, WorkgroupLimits};
 use crate::BackendError;
-use crate::device::{Device, Precision, TableSpec, Tables};
+use crate::device::{Device, Precision, Tables};
 use crate::precision::F64Rate;
+use privateer_gp::score::Basis;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
@@ -51,11 +52,8 @@ pub struct Gpu {
 
 /// State that all objects on a device share.
 pub struct GpuShared {
-    /// Device of wgpu.
     pub device: wgpu::Device,
-    /// Queue of wgpu.
     pub queue: wgpu::Queue,
-    /// Properties of the adapter.
     pub facts: AdapterFacts,
     /// Whether it computes in f64, as tested.
     pub has_f64: bool,
@@ -63,15 +61,12 @@ pub struct GpuShared {
     pub f64_rate: OnceLock<F64Rate>,
     /// Whether reductions use subgroups.
     pub subgroups: bool,
-    /// Limits of workgroups.
     pub limits: WorkgroupLimits,
-    /// Largest binding, in bytes.
     pub max_binding: u64,
     /// Largest number of workgroups in a dimension.
     pub max_groups: usize,
     /// Errors that occurred outside of calls.
     pub health: Arc<Health>,
-    /// Whether passes are timed.
     pub times_passes: bool,
     /// Time of all passes since it was last asked for.
     pub pass_times: Mutex<PassTimes>,
@@ -105,7 +100,7 @@ impl Gpu {
         Self::opened(choose(choice)?, options)
     }
 
-    fn opened((adapter, facts): (wgpu::Adapter, AdapterFacts), options: GpuOptions) -> Result<Self, BackendError> {
+    fn opened((facts, adapter): (AdapterFacts, wgpu::Adapter), options: GpuOptions) -> Result<Self, BackendError> {
         let limits = tightened(adapter.limits(), &options);
         let workgroups = WorkgroupLimits::of(&limits);
         let wants_f64 = facts.f64 && !options.without_f64 && Workgroup::suited(workgroups, Precision::F64).is_some();
@@ -202,13 +197,13 @@ impl Device for Gpu {
         self.shared.f64_rate()
     }
 
-    fn tables(&self, spec: TableSpec<'_>, precision: Precision) -> Result<Box<dyn Tables>, BackendError> {
+    fn tables(&self, basis: &Basis, precision: Precision) -> Result<Box<dyn Tables>, BackendError> {
         if !self.computes_in(precision) {
             return Err(BackendError::unsuitable(format!("{} does not compute in f64", self.shared.facts.name)));
         }
         Ok(match precision {
-            Precision::F32 => Box::new(GpuTables::<f32>::new(&self.shared, spec)?),
-            Precision::F64 => Box::new(GpuTables::<f64>::new(&self.shared, spec)?),
+            Precision::F32 => Box::new(GpuTables::<f32>::new(&self.shared, basis)?),
+            Precision::F64 => Box::new(GpuTables::<f64>::new(&self.shared, basis)?),
         })
     }
 }
@@ -226,9 +221,6 @@ fn tightened(mut limits: wgpu::Limits, options: &GpuOptions) -> wgpu::Limits {
 
 impl GpuShared {
     /// Returns the size of all workgroups of a type.
-    ///
-    /// # Errors
-    /// If the device allows no size.
     pub fn workgroup(&self, precision: Precision) -> Result<Workgroup, BackendError> {
         Workgroup::suited(self.limits, precision)
             .ok_or_else(|| BackendError::unsuitable(format!("the workgroups of {} are too small", self.facts.name)))

@@ -39,7 +39,6 @@ pub const WORK_BYTES: usize = 68;
 /// Number of values in a [`Numbers`].
 pub const N_NUMBERS: usize = 12;
 
-/// Returns a [`Work`] as words.
 pub fn work_words(work: &Work) -> [u32; WORK_BYTES / 4] {
     [
         work.slot,
@@ -83,11 +82,8 @@ pub fn number_values<R: Real>(numbers: &Numbers<R>) -> [R; N_NUMBERS] {
 /// Sizes of a domain, and a range of its points.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct LayoutShape {
-    /// Number of points.
     pub n_points: u32,
-    /// Number of points with padding.
     pub stride: u32,
-    /// Number of tiles.
     pub n_tiles: u32,
     /// First point of the bound table's chunk.
     pub chunk_first: u32,
@@ -100,7 +96,6 @@ pub struct LayoutShape {
 }
 
 impl LayoutShape {
-    /// Creates the shape of a chunk.
     pub fn new(extent: Extent, chunk: Chunk, n_columns: usize) -> Self {
         Self {
             n_points: extent.n_points as u32,

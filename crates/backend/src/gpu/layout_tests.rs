@@ -2,6 +2,7 @@
 
 use super::layout::{self, LayoutShape, N_NUMBERS, WORK_BYTES, number_values, work_words};
 use super::pipeline::{Access, SHADERS, STRUCTS};
+use crate::device::Precision;
 use crate::device::pack::{Numbers, Work};
 
 #[test]
@@ -76,11 +77,11 @@ fn structs_have_their_fields_where_the_host_puts_them() {
                        prior_at family dimension listed weights_at";
     let number_fields = "scale mean_step low high c c0 c1 c2 c3 kernel_scale kernel_offset kernel_row_term";
     let shape_fields = "n_points stride n_tiles chunk_first chunk_len n_columns dimension spare";
-    assert_eq!(work_words(&work), core_range());
+    assert_eq!(work_words(&work), std::array::from_fn(|i| i as u32));
     assert_eq!(number_values(&numbers).map(|number: f32| number as usize), std::array::from_fn(|i| i));
     assert_eq!(shape.words()[..7], [0, 1, 2, 3, 4, 5, 6]);
     for found in STRUCTS {
-        let real = if found.real == "f32" { 4 } else { 8 };
+        let real = if found.real == Precision::F32 { 4 } else { 8 };
         let (fields, bytes, size) = match found.name {
             "Work" => (work_fields, 4, WORK_BYTES),
             "Numbers" => (number_fields, real, real * N_NUMBERS),
@@ -91,8 +92,4 @@ fn structs_have_their_fields_where_the_host_puts_them() {
         assert_eq!((found.fields, found.size as usize), (expected.as_slice(), size), "{}", found.name);
     }
     assert_eq!(STRUCTS.len(), 6);
-}
-
-fn core_range() -> [u32; 17] {
-    std::array::from_fn(|i| i as u32)
 }

@@ -2,8 +2,8 @@
 //!
 //! With subgroups and without.
 
-use super::device::{GpuOptions, Replacement};
-use super::tests::{open, played};
+use super::device::GpuOptions;
+use super::tests::{open, open_replaced, played, played_in_all};
 use crate::device::{Device, Precision};
 use crate::reference::cases_tests::{CaseDraws, OwnedWork, TestBasis, TestGram, script};
 use privateer_gp::score::KernelFamily;
@@ -36,10 +36,7 @@ fn tightened_limits() {
         let used = [Precision::F32, Precision::F64].map(|precision| gpu.shared().workgroup(precision).expect("a size").threads());
         assert_eq!(used, found);
         for (basis, rounds) in cases() {
-            played::<f32>(&gpu, &basis, 3, &rounds).expect("f32");
-            if gpu.computes_in(Precision::F64) {
-                played::<f64>(&gpu, &basis, 3, &rounds).expect("f64");
-            }
+            played_in_all(&gpu, &basis, 3, &rounds);
         }
     }
     // Eight threads are too few for any pass.
@@ -49,7 +46,7 @@ fn tightened_limits() {
 fn open_refused(options: GpuOptions) -> bool {
     let Some(gpu) = open(options) else { return true };
     let basis = TestBasis::features(&mut CaseDraws(1), 30, 3);
-    gpu.tables(basis.spec(), Precision::F32).is_err()
+    gpu.tables(&basis.to_basis(), Precision::F32).is_err()
 }
 
 /// Reductions by subgroups and by halves keep the bounds, for every workgroup size.
@@ -70,10 +67,7 @@ fn subgroups_keep_the_bounds() {
         for (basis, rounds) in cases() {
             // Two compilations may contract differently: both must keep their bounds.
             for device in [&with, &without] {
-                played::<f32>(device, &basis, 3, &rounds).expect("f32");
-                if gpu.computes_in(Precision::F64) {
-                    played::<f64>(device, &basis, 3, &rounds).expect("f64");
-                }
+                played_in_all(device, &basis, 3, &rounds);
             }
         }
     }
@@ -88,8 +82,7 @@ fn wrong_subgroups_are_not_used() {
         ("subgroupAdd(mine.counts)", "mine.counts"),
         ("other = 1u;", "other = 2u;"),
     ] {
-        let replacements = vec![Replacement { shader: "reduction", from, to }];
-        let Some(gpu) = open(GpuOptions { replacements, max_threads: Some(64), ..GpuOptions::default() }) else { return };
+        let Some(gpu) = open_replaced("reduction", from, to, Some(64)) else { return };
         assert!(!gpu.shared().subgroups, "{to}");
     }
 }
@@ -109,8 +102,7 @@ fn wrong_f64_is_not_used() {
         ("Out((a * a + b) - a * a)", "Out(Real(f32(a * a + b) - f32(a * a)))"),
         ("Out(a * b)", "Out(Real(f32(a * b)))"),
     ] {
-        let replacements = vec![Replacement { shader: "arithmetic", from, to }];
-        let gpu = open(GpuOptions { replacements, ..GpuOptions::default() }).expect("open before");
+        let gpu = open_replaced("arithmetic", from, to, None).expect("open before");
         assert!(!gpu.computes_in(Precision::F64), "{to}");
     }
 }
@@ -130,9 +122,7 @@ fn planted_faults_of_reductions_are_noticed() {
         ("factor", "part < SIDE; part++", "part + 1u < SIDE; part++"),
     ];
     for (shader, from, to) in faults {
-        let replacements = vec![Replacement { shader, from, to }];
-        let options = GpuOptions { replacements, max_threads: Some(64), ..GpuOptions::default() };
-        let Some(gpu) = open(options) else { return };
+        let Some(gpu) = open_replaced(shader, from, to, Some(64)) else { return };
         if gpu.facts().subgroups.is_some() {
             assert!(played::<f32>(&gpu, &basis, 3, &rounds).is_err(), "{shader}: {to}");
         }

@@ -4,7 +4,7 @@ use super::buffers::{GpuNumber, filled, storage, uniform};
 use super::device::{GpuShared, run};
 use super::layout::{self, LayoutShape, number_values, work_words};
 use super::pipeline::Pass;
-use super::readback::{Staging, guarded};
+use super::readback::{guarded, read};
 use crate::BackendError;
 use crate::device::Precision;
 use crate::device::pack::{Numbers, Work};
@@ -69,12 +69,12 @@ pub fn gram<W: GpuNumber, R: GpuNumber>(
     let n = extent.n_points;
     let coords: Coordinates<W> = coordinates(form, extent);
     let error = kernel_error(form, &coords, W::PRECISION);
-    let kernel = KernelNumbers::of(form);
+    let kernel = KernelNumbers::of(form).rounded::<W>();
     let work = Work { family: kernel.family, dimension: kernel.dimension, ..Work::default() };
     let numbers = Numbers {
-        kernel_scale: W::of(kernel.scale),
-        kernel_offset: W::of(kernel.offset),
-        kernel_row_term: W::of(kernel.row_term),
+        kernel_scale: kernel.scale,
+        kernel_offset: kernel.offset,
+        kernel_row_term: kernel.row_term,
         ..Numbers::<W>::default()
     };
     let works = filled(shared, "work", &work_words(&work))?;
@@ -122,7 +122,7 @@ fn make<R: GpuNumber>(
     inputs: &[(u32, &wgpu::Buffer)],
 ) -> Result<wgpu::Buffer, BackendError> {
     let table = storage(shared, "table", (n_columns * shape.chunk_len as usize * size_of::<R>()) as u64)?;
-    let across = shape.chunk_len / shared.workgroup(pass.precision())?.threads();
+    let across = shape.chunk_len / shared.workgroup(pass.real)?.threads();
     let shape = uniform(shared, &shape.words())?;
     let pipeline = shared.pipeline(pass)?;
     let mut buffers = vec![(layout::SHAPE, &shape), (layout::TABLE, &table)];
@@ -151,13 +151,7 @@ fn sample<R: GpuNumber>(
     let size = size_of::<R>() as u64;
     let parts: Vec<(&wgpu::Buffer, u64, u64)> =
         places.iter().map(|&(column, first)| (table, (column * chunk.len + first) as u64 * size, points as u64 * size)).collect();
-    let staging = Staging::new(shared, (columns * points) as u64 * size)?;
-    let (pending, submission) = guarded(shared, "give back a sample", |device| {
-        let mut encoder = device.create_command_encoder(&wgpu::CommandEncoderDescriptor { label: None });
-        let pending = staging.schedule(&mut encoder, &parts);
-        (pending, shared.queue.submit([encoder.finish()]))
-    })?;
-    let values: Vec<R> = bytemuck::pod_collect_to_vec(&pending.wait(shared, submission, <[u8]>::to_vec)?);
+    let values: Vec<R> = read(shared, "give back a sample", &parts, |_| ())?;
     let at = places.into_iter().flat_map(|(column, first)| (first..first + points).map(move |point| (column, point)));
     Ok(at.zip(values).map(|((column, point), value)| (column, chunk.first + point, value.wide())).collect())
 }

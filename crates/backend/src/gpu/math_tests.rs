@@ -66,7 +66,7 @@ fn sine_and_cosine_are_within_a_few_roundoffs() {
     let chunk = Chunk { first: 0, len: extent.stride };
     let shared = gpu.shared();
     let made = made::features::<f64>(shared, &table, extent, &[chunk]).expect("made").expect("as it should be");
-    let got: Vec<f64> = bytemuck::pod_collect_to_vec(&read_all(shared, &made.sources[0]).expect("read"));
+    let got: Vec<f64> = read_all(shared, &made.sources[0]);
     for column in 0..8 {
         let error = |x: usize| (got[column * chunk.len + x] - table.row(x)[column]).abs();
         let most = (0..n_points).map(error).fold(0.0, f64::max);
@@ -74,7 +74,7 @@ fn sine_and_cosine_are_within_a_few_roundoffs() {
     }
     // In f32: the same, rounded once.
     let made = made::features::<f32>(shared, &table, extent, &[chunk]).expect("made").expect("as it should be");
-    let got: Vec<f32> = bytemuck::pod_collect_to_vec(&read_all(shared, &made.sources[0]).expect("read"));
+    let got: Vec<f32> = read_all(shared, &made.sources[0]);
     for column in 0..8 {
         let error = |x: usize| (f64::from(got[column * chunk.len + x]) - table.row(x)[column]).abs();
         assert!((0..n_points).all(|x| error(x) <= 1.01 * Precision::F32.unit() * table.row(x)[column].abs() + 1e-15));
@@ -102,7 +102,7 @@ fn within_bound<W: GpuNumber, R: GpuNumber>(gpu: &Gpu, gram: &TestGram) {
     let extent = Extent::new(gram.n_points());
     let chunk = Chunk { first: 0, len: extent.stride };
     let made = made::gram::<W, R>(gpu.shared(), gram, &gram.form, extent, &[chunk]).expect("made").expect("as it should be");
-    let got: Vec<R> = bytemuck::pod_collect_to_vec(&read_all(gpu.shared(), &made.sources[0]).expect("read"));
+    let got: Vec<R> = read_all(gpu.shared(), &made.sources[0]);
     for a in 0..extent.n_points {
         for b in 0..extent.n_points {
             let want = gram.entry(a, b);

@@ -10,26 +10,23 @@ include!(concat!(env!("OUT_DIR"), "/shaders.rs"));
 /// A shader in one floating-point type.
 #[derive(Debug)]
 pub struct Shader {
-    /// Name of the shader and of its file.
     pub name: &'static str,
     /// Type in which it computes.
-    pub real: &'static str,
+    pub real: Precision,
     /// Type of the table that it writes.
-    pub out: &'static str,
+    pub out: Precision,
     /// Reduction over a workgroup: "shared", "subgroups", or empty without one.
     pub reduction: &'static str,
     /// WGSL before and after (`body`) the constants of the workgroup size.
     pub head: &'static str,
     /// See `head`.
     pub body: &'static str,
-    /// Entry points.
     pub entries: &'static [Entry],
 }
 
 /// An entry point of a shader.
 #[derive(Debug)]
 pub struct Entry {
-    /// Name of the entry point.
     pub name: &'static str,
     /// Shared bytes of a workgroup, by workgroup size.
     pub shared: &'static [u32],
@@ -40,11 +37,8 @@ pub struct Entry {
 /// A buffer of an entry point.
 #[derive(Debug)]
 pub struct Binding {
-    /// Name in the shader.
     pub name: &'static str,
-    /// Binding number.
     pub number: u32,
-    /// Kind of access.
     pub access: Access,
 }
 
@@ -60,7 +54,6 @@ pub struct Size {
 /// Kind of access to a buffer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Access {
-    /// Uniform buffer.
     Uniform,
     /// Storage that is only read.
     Read,
@@ -71,11 +64,9 @@ pub enum Access {
 /// Layout of a struct in the shaders.
 #[cfg(test)]
 pub struct Struct {
-    /// Name of the struct.
     pub name: &'static str,
     /// Type in which the shader computes.
-    pub real: &'static str,
-    /// Size in bytes.
+    pub real: Precision,
     pub size: u32,
     /// Fields with their offsets in bytes.
     pub fields: &'static [(&'static str, u32)],
@@ -86,40 +77,25 @@ pub struct Struct {
 pub struct Pass {
     shader: &'static str,
     entry: &'static str,
-    precision: Precision,
-    real: &'static str,
-    out: &'static str,
-}
-
-/// Returns the name of a type in WGSL.
-pub fn type_name(precision: Precision) -> &'static str {
-    match precision {
-        Precision::F32 => "f32",
-        Precision::F64 => "f64",
-    }
+    pub real: Precision,
+    out: Precision,
 }
 
 impl Pass {
     /// Returns a pass of a round.
     pub fn new(shader: &'static str, entry: &'static str, precision: Precision) -> Self {
-        Self { shader, entry, precision, real: type_name(precision), out: type_name(precision) }
-    }
-
-    /// Returns the type in which the pass computes.
-    pub fn precision(self) -> Precision {
-        self.precision
+        Self { shader, entry, real: precision, out: precision }
     }
 
     /// Returns a pass that writes a table: computed in `real`, written as `out`.
     pub fn making(shader: &'static str, real: Precision, out: Precision) -> Self {
-        Self { shader, entry: shader, precision: real, real: type_name(real), out: type_name(out) }
+        Self { shader, entry: shader, real, out }
     }
 }
 
 /// An entry point ready to run.
 #[derive(Debug, Clone)]
 pub struct Pipeline {
-    /// Pipeline of wgpu.
     pub pipeline: wgpu::ComputePipeline,
     layout: wgpu::BindGroupLayout,
     bindings: &'static [Binding],
@@ -127,9 +103,6 @@ pub struct Pipeline {
 
 impl Pipeline {
     /// Compiles an entry point.
-    ///
-    /// # Errors
-    /// If there is no such entry point, or the driver rejects it.
     pub fn new(shared: &GpuShared, pass: Pass) -> Result<Self, BackendError> {
         let reduction = if shared.subgroups { "subgroups" } else { "shared" };
         let found = SHADERS
@@ -140,7 +113,7 @@ impl Pipeline {
         let Some((shader, entry)) = found else {
             return Err(BackendError::unsuitable(format!("there is no shader {pass:?}")));
         };
-        let size = shared.workgroup(pass.precision)?;
+        let size = shared.workgroup(pass.real)?;
         let mut text = [shader.head, size.constants(), shader.body].concat();
         for replacement in shared.replacements.iter().filter(|replacement| replacement.shader == shader.name) {
             if !text.contains(replacement.from) {
@@ -195,9 +168,6 @@ impl Pipeline {
     }
 
     /// Binds buffers by number.
-    ///
-    /// # Errors
-    /// If one is missing, or the device rejects it.
     pub fn bind(&self, shared: &GpuShared, buffers: &[(u32, &wgpu::Buffer)]) -> Result<wgpu::BindGroup, BackendError> {
         let mut entries = Vec::with_capacity(self.bindings.len());
         for binding in self.bindings {

@@ -22,7 +22,6 @@ pub struct Health {
 }
 
 impl Health {
-    /// Records the first error.
     pub fn note(&self, problem: String) {
         self.problem.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(problem);
     }
@@ -61,6 +60,38 @@ pub fn guarded<T>(shared: &GpuShared, doing: &str, calls: impl FnOnce(&wgpu::Dev
     }
 }
 
+/// Creates a buffer, mapped if the host writes to it.
+pub fn buffer(
+    shared: &GpuShared,
+    doing: &str,
+    label: &str,
+    bytes: u64,
+    usage: wgpu::BufferUsages,
+) -> Result<wgpu::Buffer, BackendError> {
+    guarded(shared, doing, |device| {
+        device.create_buffer(&wgpu::BufferDescriptor {
+            label: Some(label),
+            // An empty buffer cannot be bound.
+            size: bytes.max(16).next_multiple_of(16),
+            usage,
+            mapped_at_creation: usage.contains(wgpu::BufferUsages::MAP_WRITE),
+        })
+    })
+}
+
+/// Report of a mapping.
+pub type Mapping = Receiver<Result<(), String>>;
+
+/// Adds the mapping of a buffer's first bytes to an encoder.
+pub fn map_on_submit(encoder: &mut wgpu::CommandEncoder, buffer: &wgpu::Buffer, mode: wgpu::MapMode, bytes: u64) -> Mapping {
+    let (report, mapping) = channel();
+    encoder.map_buffer_on_submit(buffer, mode, 0..bytes, move |result| {
+        // The receiver is gone if the slots are, or the round was abandoned.
+        drop(report.send(result.map_err(|error| error.to_string())));
+    });
+    mapping
+}
+
 /// A buffer to which answers are copied.
 #[derive(Debug)]
 pub struct Staging {
@@ -73,22 +104,14 @@ pub struct Pending {
     buffer: wgpu::Buffer,
     bytes: u64,
     /// Result of the mapping, once there is one.
-    mapping: Receiver<Result<(), String>>,
+    mapping: Mapping,
 }
 
 impl Staging {
     /// Creates a buffer of `bytes` bytes.
     pub fn new(shared: &GpuShared, bytes: u64) -> Result<Self, BackendError> {
         let usage = wgpu::BufferUsages::MAP_READ | wgpu::BufferUsages::COPY_DST;
-        let buffer = guarded(shared, "allocate a buffer for answers", |device| {
-            device.create_buffer(&wgpu::BufferDescriptor {
-                label: Some("staging"),
-                size: bytes.max(8),
-                usage,
-                mapped_at_creation: false,
-            })
-        })?;
-        Ok(Self { buffer })
+        Ok(Self { buffer: buffer(shared, "allocate a buffer for answers", "staging", bytes, usage)? })
     }
 
     /// Adds consecutive copies of parts (buffer, offset, bytes), and the mapping, to an encoder.
@@ -98,11 +121,7 @@ impl Staging {
             encoder.copy_buffer_to_buffer(buffer, offset, &self.buffer, at, Some(bytes));
             at += bytes;
         }
-        let (report, mapping) = channel();
-        encoder.map_buffer_on_submit(&self.buffer, wgpu::MapMode::Read, 0..at, move |result| {
-            // The receiver is gone if the round was abandoned.
-            drop(report.send(result.map_err(|error| error.to_string())));
-        });
+        let mapping = map_on_submit(encoder, &self.buffer, wgpu::MapMode::Read, at);
         Pending { buffer: self.buffer.clone(), bytes: at, mapping }
     }
 }
@@ -140,10 +159,7 @@ impl Pending {
 }
 
 /// Waits for the report of a mapping whose submission is done.
-///
-/// # Errors
-/// If the mapping failed, or is not reported.
-pub fn mapped(shared: &GpuShared, mapping: &Receiver<Result<(), String>>, doing: &str) -> Result<(), BackendError> {
+pub fn mapped(shared: &GpuShared, mapping: &Mapping, doing: &str) -> Result<(), BackendError> {
     let name = &shared.facts.name;
     let mut mapped = mapping.recv_timeout(Duration::ZERO);
     for _ in 0..REPORTS {
@@ -161,14 +177,26 @@ pub fn mapped(shared: &GpuShared, mapping: &Receiver<Result<(), String>>, doing:
     }
 }
 
-/// Returns all bytes of a buffer, for tests.
-#[cfg(test)]
-pub fn read_all(shared: &GpuShared, buffer: &wgpu::Buffer) -> Result<Vec<u8>, BackendError> {
-    let staging = Staging::new(shared, buffer.size())?;
-    let (pending, submission) = guarded(shared, "give back a buffer", |device| {
+/// Runs work, and returns the numbers in parts of buffers (buffer, offset, bytes) after it.
+/// * `doing` — as in "give back a sample"
+pub fn read<T: bytemuck::Pod>(
+    shared: &GpuShared,
+    doing: &str,
+    parts: &[(&wgpu::Buffer, u64, u64)],
+    work: impl FnOnce(&mut wgpu::CommandEncoder),
+) -> Result<Vec<T>, BackendError> {
+    let staging = Staging::new(shared, parts.iter().map(|(_, _, bytes)| bytes).sum())?;
+    let (pending, submission) = guarded(shared, doing, |device| {
         let mut encoder = device.create_command_encoder(&wgpu::CommandEncoderDescriptor { label: None });
-        let pending = staging.schedule(&mut encoder, &[(buffer, 0, buffer.size())]);
+        work(&mut encoder);
+        let pending = staging.schedule(&mut encoder, parts);
         (pending, shared.queue.submit([encoder.finish()]))
     })?;
-    pending.wait(shared, submission, <[u8]>::to_vec)
+    pending.wait(shared, submission, bytemuck::pod_collect_to_vec)
+}
+
+/// Returns all numbers of a buffer, for tests.
+#[cfg(test)]
+pub fn read_all<T: bytemuck::Pod>(shared: &GpuShared, buffer: &wgpu::Buffer) -> Vec<T> {
+    read(shared, "give back a buffer", &[(buffer, 0, buffer.size())], |_| ()).expect("read")
 }

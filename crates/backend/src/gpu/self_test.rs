@@ -2,11 +2,11 @@
 //!
 //! A feature that fails its test is not used.
 
-use super::buffers::{GpuNumber, storage, uniform, upload};
+use super::buffers::{GpuNumber, filled, storage, uniform};
 use super::device::{GpuShared, run};
 use super::layout::{self, LayoutShape};
 use super::pipeline::Pass;
-use super::readback::{Staging, guarded};
+use super::readback::read;
 use crate::BackendError;
 use crate::device::Precision;
 
@@ -27,21 +27,13 @@ impl GpuShared {
         groups: usize,
         results: usize,
     ) -> Result<Vec<R>, BackendError> {
-        let source = storage(self, "numbers", size_of_val(numbers) as u64)?;
-        upload(self, &source, 0, bytemuck::cast_slice(numbers))?;
+        let source = filled(self, "numbers", numbers)?;
         let bytes = (results * size_of::<R>()) as u64;
         let table = storage(self, "results", bytes)?;
         let shape = uniform(self, &LayoutShape { n_columns: n as u32, ..LayoutShape::default() }.words())?;
         let pipeline = self.pipeline(Pass::making(shader, R::PRECISION, R::PRECISION))?;
         let group = pipeline.bind(self, &[(layout::SHAPE, &shape), (layout::SOURCE, &source), (layout::TABLE, &table)])?;
-        let staging = Staging::new(self, bytes)?;
-        let (pending, submission) = guarded(self, "compute", |device| {
-            let mut encoder = device.create_command_encoder(&wgpu::CommandEncoderDescriptor { label: None });
-            run(&mut encoder, &[(&pipeline, &group, [groups as u32, 1])]);
-            let pending = staging.schedule(&mut encoder, &[(&table, 0, bytes)]);
-            (pending, self.queue.submit([encoder.finish()]))
-        })?;
-        Ok(bytemuck::pod_collect_to_vec(&pending.wait(self, submission, <[u8]>::to_vec)?))
+        read(self, "compute", &[(&table, 0, bytes)], |encoder| run(encoder, &[(&pipeline, &group, [groups as u32, 1])]))
     }
 
     /// Runs the shader `arithmetic` on pairs of numbers.

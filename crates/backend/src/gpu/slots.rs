@@ -1,7 +1,7 @@
 //! Implements the slots of the device; a round is one submission.
 
 use super::buffers::{GpuNumber, GrowingBuffer, Piece, UploadBuffer, storage, upload};
-use super::clock::{PassClock, times};
+use super::clock::{PASSES, PassClock, add_times};
 use super::device::{Dispatch, GpuShared, run};
 use super::layout::{self, N_NUMBERS, WORK_BYTES, number_values, work_words};
 use super::pipeline::{Pass, Pipeline};
@@ -12,11 +12,17 @@ use super::tables::{GpuTables, TableSource};
 use super::workgroup::Workgroup;
 use crate::BackendError;
 use crate::device::answer::{ANSWER_WORDS, MAXIMA};
-use crate::device::pack::{Gathered, SlotShape, TOGETHER};
-use crate::device::tables::{Base, DeviceColumns, KernelNumbers, PLANES, TILE, coordinates, kernel_error, no_form};
-use crate::device::{Answers, DeviceSlots, Parcel, Precision};
+use crate::device::pack::{Packed, TOGETHER};
+use crate::device::tables::{DeviceColumns, PLANES, TILE};
+use crate::device::{Answers, DeviceSlots, Parcel, Precision, SlotShape};
 use privateer_gp::score::GramSource;
 use std::sync::{Arc, PoisonError};
+
+/// Places among [`PASSES`]; the last is the selection.
+const FACTOR: usize = 0;
+const PROJECT: usize = 1;
+const UPDATE: usize = 2;
+const LIST: usize = 3;
 
 /// Initial size of growing buffers, in bytes.
 const FIRST_BYTES: u64 = 1 << 16;
@@ -26,29 +32,22 @@ pub struct GpuSlots<R> {
     shared: Arc<GpuShared>,
     shape: SlotShape,
     sources: Vec<TableSource>,
-    passes: Passes,
+    /// Pipelines of a round's passes, in the order of [`PASSES`].
+    passes: Vec<Pipeline>,
     workgroup: Workgroup,
     buffers: GpuSlotBuffers,
-    /// Bind groups; recreated when a buffer is replaced.
-    bound: Option<BoundBuffers>,
+    /// Bind groups of each pass, one per chunk that it reads; recreated when a buffer is replaced.
+    bound: Option<Vec<Vec<wgpu::BindGroup>>>,
     uploads: UploadBuffer,
     staging: Staging,
     /// Time stamps of passes, on request.
     clock: Option<PassClock>,
-    packed: Gathered<R>,
+    packed: Packed<R>,
+    sent: u64,
     /// Works and numbers in the layout of the shaders.
     words: Vec<u32>,
     reals: Vec<R>,
     in_flight: Option<InFlight>,
-}
-
-/// Pipelines of a round's passes.
-struct Passes {
-    factor: Pipeline,
-    project: Pipeline,
-    update: Pipeline,
-    list: Pipeline,
-    select: Pipeline,
 }
 
 struct GpuSlotBuffers {
@@ -64,15 +63,6 @@ struct GpuSlotBuffers {
     maxima: wgpu::Buffer,
 }
 
-struct BoundBuffers {
-    /// One per chunk.
-    factor: Vec<wgpu::BindGroup>,
-    project: Vec<wgpu::BindGroup>,
-    update: wgpu::BindGroup,
-    list: wgpu::BindGroup,
-    select: wgpu::BindGroup,
-}
-
 struct InFlight {
     pending: Pending,
     submission: wgpu::SubmissionIndex,
@@ -82,28 +72,22 @@ struct InFlight {
 }
 
 impl<R: GpuNumber> GpuSlots<R> {
-    /// Allocates the slots.
     pub fn new(tables: &GpuTables<R>, n_slots: usize) -> Result<Self, BackendError> {
-        let (shared, extent) = (&tables.shared, tables.extent);
+        let (shared, extent) = (&tables.shared, tables.shape.extent);
         if n_slots == 0 || shared.max_groups < n_slots {
             return Err(BackendError::unsuitable(format!(
                 "{n_slots} slots are none, or more than {} runs at once",
                 shared.facts.name
             )));
         }
-        let pass = |shader, entry| shared.pipeline(Pass::new(shader, entry, R::PRECISION));
-        let (factor, project) = match tables.columns {
+        let (factor, project) = match tables.shape.columns {
             DeviceColumns::Features(_) => ("from_table", "shared_columns"),
             DeviceColumns::Gram => ("from_table", "gather"),
             DeviceColumns::Kernel { .. } => ("from_kernel", "evaluate"),
         };
-        let passes = Passes {
-            factor: pass("factor", factor)?,
-            project: pass("project", project)?,
-            update: pass("update", "update")?,
-            list: pass("list", "list")?,
-            select: pass("select", "choose")?,
-        };
+        let entries = [factor, project, "update", "list", "choose"];
+        let pass = |(shader, entry)| shared.pipeline(Pass::new(shader, entry, R::PRECISION));
+        let passes = PASSES.into_iter().zip(entries).map(pass).collect::<Result<_, _>>()?;
         let room = |label, each: usize| storage(shared, label, (n_slots * each) as u64);
         let size = size_of::<R>();
         let buffers = GpuSlotBuffers {
@@ -121,13 +105,7 @@ impl<R: GpuNumber> GpuSlots<R> {
         let answer_bytes = (n_slots * (ANSWER_WORDS * 4 + MAXIMA * size)) as u64;
         Ok(Self {
             shared: Arc::clone(shared),
-            shape: SlotShape {
-                n_slots,
-                extent,
-                columns: tables.columns,
-                kernels: Arc::new(tables.kernels.clone()),
-                coords_stride: 0,
-            },
+            shape: SlotShape { n_slots, ..tables.shape.clone() },
             sources: tables.sources.clone(),
             passes,
             workgroup: shared.workgroup(R::PRECISION)?,
@@ -136,7 +114,8 @@ impl<R: GpuNumber> GpuSlots<R> {
             uploads: UploadBuffer::new(shared, FIRST_BYTES)?,
             staging: Staging::new(shared, answer_bytes + PassClock::BYTES)?,
             clock: PassClock::new(shared)?,
-            packed: Gathered::default(),
+            packed: Packed::default(),
+            sent: 0,
             words: Vec::new(),
             reals: Vec::new(),
             in_flight: None,
@@ -177,7 +156,7 @@ impl<R: GpuNumber> GpuSlots<R> {
         self.uploads.write(&self.shared, &pieces)
     }
 
-    fn bind(&self) -> Result<BoundBuffers, BackendError> {
+    fn bind(&self) -> Result<Vec<Vec<wgpu::BindGroup>>, BackendError> {
         let buffers = &self.buffers;
         let bind = |pipeline: &Pipeline, source: &TableSource| {
             pipeline.bind(
@@ -198,51 +177,43 @@ impl<R: GpuNumber> GpuSlots<R> {
                 ],
             )
         };
-        let each = |pipeline: &Pipeline| {
-            self.sources.iter().map(|source| bind(pipeline, source)).collect::<Result<Vec<_>, BackendError>>()
+        let groups = |(pass, pipeline): (usize, &Pipeline)| {
+            // Passes after the projection read no columns.
+            let sources = if pass <= PROJECT { &self.sources[..] } else { &self.sources[..1] };
+            sources.iter().map(|source| bind(pipeline, source)).collect()
         };
-        Ok(BoundBuffers {
-            factor: each(&self.passes.factor)?,
-            project: each(&self.passes.project)?,
-            update: bind(&self.passes.update, &self.sources[0])?,
-            list: bind(&self.passes.list, &self.sources[0])?,
-            select: bind(&self.passes.select, &self.sources[0])?,
-        })
+        self.passes.iter().enumerate().map(groups).collect()
     }
 
-    /// Returns the passes of the packed round, in order, each with its place among [`super::clock::PASSES`].
-    fn dispatches<'a>(&'a self, bound: &'a BoundBuffers) -> Vec<(usize, Dispatch<'a>)> {
-        let (packed, passes) = (&self.packed, &self.passes);
+    /// Returns the passes of the packed round, in order, each with its place among [`PASSES`].
+    fn dispatches<'a>(&'a self, bound: &'a [Vec<wgpu::BindGroup>]) -> Vec<(usize, Dispatch<'a>)> {
+        let packed = &self.packed;
+        let n_projected = packed.projected.len();
         let rows = match self.shape.columns {
-            DeviceColumns::Features(_) => packed.n_projected.div_ceil(TOGETHER),
-            DeviceColumns::Gram | DeviceColumns::Kernel { .. } => packed.n_projected,
+            DeviceColumns::Features(_) => n_projected.div_ceil(TOGETHER),
+            DeviceColumns::Gram | DeviceColumns::Kernel { .. } => n_projected,
         };
-        let subset_tiles = packed
-            .works
-            .iter()
-            .filter(|work| work.listed == 1)
-            .map(|work| work.n_scored as usize)
-            .max()
-            .unwrap_or(0)
-            .div_ceil(TILE);
-        let grid = |x: usize, y: usize| [x as u32, y as u32];
-        let mut all: Vec<(usize, Dispatch<'a>)> = Vec::new();
-        for (source, group) in self.sources.iter().zip(&bound.factor) {
-            all.push((0, (&passes.factor, group, grid(source.chunk.len / self.workgroup.block(), packed.n_factored))));
+        let subset = packed.works.iter().filter(|work| work.listed == 1).map(|work| work.n_scored as usize).max().unwrap_or(0);
+        let mut all = Vec::new();
+        for (pass, (pipeline, groups)) in self.passes.iter().zip(bound).enumerate() {
+            for (source, group) in self.sources.iter().zip(groups) {
+                let grid = match pass {
+                    FACTOR => [source.chunk.len / self.workgroup.block(), packed.factored.len()],
+                    PROJECT => [source.chunk.len / self.workgroup.threads() as usize, rows],
+                    UPDATE => [self.shape.extent.n_tiles(), packed.works.len()],
+                    LIST => [subset.div_ceil(TILE), packed.listed.len()],
+                    _ => [packed.works.len(), 1],
+                };
+                all.push((pass, (pipeline, group, grid.map(|n| n as u32))));
+            }
         }
-        for (source, group) in self.sources.iter().zip(&bound.project) {
-            all.push((1, (&passes.project, group, grid(source.chunk.len / self.workgroup.threads() as usize, rows))));
-        }
-        all.push((2, (&passes.update, &bound.update, grid(self.shape.extent.n_tiles(), packed.works.len()))));
-        all.push((3, (&passes.list, &bound.list, grid(subset_tiles, packed.n_listed))));
-        all.push((4, (&passes.select, &bound.select, grid(packed.works.len(), 1))));
         all
     }
 
     /// Returns all planes, for tests.
     #[cfg(test)]
     pub(super) fn planes(&self) -> Vec<R> {
-        bytemuck::pod_collect_to_vec(&read_all(&self.shared, &self.buffers.planes).expect("planes"))
+        read_all(&self.shared, &self.buffers.planes)
     }
 }
 
@@ -259,7 +230,7 @@ impl<R: GpuNumber> DeviceSlots for GpuSlots<R> {
         if let Some(unread) = self.in_flight.take() {
             unread.pending.wait(&self.shared, unread.submission, |_| ())?;
         }
-        self.packed.gather(parcels.iter_mut().filter_map(R::packed))?;
+        self.sent += self.packed.gather(parcels.iter_mut().filter_map(R::packed))?;
         self.reserve()?;
         self.upload()?;
         if self.bound.is_none() {
@@ -300,9 +271,8 @@ impl<R: GpuNumber> DeviceSlots for GpuSlots<R> {
             let (words, maxima) = bytes.split_at((n_works * ANSWER_WORDS * 4).min(bytes.len()));
             let (maxima, stamps) = maxima.split_at((n_works * MAXIMA * size_of::<R>()).min(maxima.len()));
             if !timed.is_empty() {
-                let spent = times(&timed, stamps, self.shared.queue.get_timestamp_period());
-                let mut all = self.shared.pass_times.lock().unwrap_or_else(PoisonError::into_inner);
-                all.iter_mut().zip(spent).for_each(|(all, spent)| *all += spent);
+                let mut times = self.shared.pass_times.lock().unwrap_or_else(PoisonError::into_inner);
+                add_times(&mut times, &timed, stamps, self.shared.queue.get_timestamp_period());
             }
             let (words, _) = words.as_chunks::<4>();
             used.words.clear();
@@ -315,34 +285,22 @@ impl<R: GpuNumber> DeviceSlots for GpuSlots<R> {
     }
 
     fn sent(&self) -> u64 {
-        self.packed.sent
+        self.sent
     }
 
     fn set_points(&mut self, slot: usize, gram: &dyn GramSource) -> Result<f64, BackendError> {
-        if self.shape.columns != (DeviceColumns::Kernel { own: true }) || self.shape.n_slots <= slot {
-            return Err(BackendError::unsuitable("these slots take no points of their own"));
-        }
-        let form = gram.form().filter(|_| gram.n_points() == self.shape.extent.n_points).ok_or_else(no_form)?;
-        let coords = coordinates::<R>(&form, self.shape.extent);
-        let base = Base::of_gram(gram).rounded::<R>(self.shape.extent);
-        let kernel = KernelNumbers::of(&form);
-        let bytes = |values: &[R]| size_of_val(values) as u64;
+        let own = self.shape.own_points::<R>(slot, gram)?;
         if self.shape.kernels.is_empty() {
-            let all = self.shape.n_slots as u64;
-            self.sources[0].columns = storage(&self.shared, "coordinates", all * bytes(&coords.values))?;
-            self.buffers.base = storage(&self.shared, "base", all * bytes(&base))?;
+            let room = |label, values: &[R]| storage(&self.shared, label, (self.shape.n_slots * size_of_val(values)) as u64);
+            self.sources[0].columns = room("coordinates", &own.coords)?;
+            self.buffers.base = room("base", &own.base)?;
             self.bound = None;
-            self.shape.coords_stride = coords.values.len();
-            self.shape.kernels =
-                Arc::new(vec![KernelNumbers { dimension: kernel.dimension, ..KernelNumbers::NONE }; self.shape.n_slots]);
         }
-        if coords.values.len() != self.shape.coords_stride {
-            return Err(BackendError::unsuitable("the points of two slots differ in their number of coordinates"));
+        self.shape.take(slot, &own)?;
+        for (buffer, values) in [(&self.sources[0].columns, &own.coords), (&self.buffers.base, &own.base)] {
+            let bytes: &[u8] = bytemuck::cast_slice(values);
+            upload(&self.shared, buffer, (slot * bytes.len()) as u64, bytes)?;
         }
-        Arc::make_mut(&mut self.shape.kernels)[slot] = kernel;
-        let place = slot as u64;
-        upload(&self.shared, &self.sources[0].columns, place * bytes(&coords.values), bytemuck::cast_slice(&coords.values))?;
-        upload(&self.shared, &self.buffers.base, place * bytes(&base), bytemuck::cast_slice(&base))?;
-        Ok(kernel_error(&form, &coords, R::PRECISION))
+        Ok(own.error)
     }
 }

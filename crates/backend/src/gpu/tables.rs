@@ -7,11 +7,11 @@ use super::made::{self, DeviceTable};
 use super::slots::GpuSlots;
 use crate::BackendError;
 use crate::device::tables::{
-    Base, Chunk, DeviceColumns, Extent, KernelNumbers, MADE_GRAM_BYTES, PLANES, TILE, coordinates, feature_columns, gram_columns,
-    kernel_error, n_points, no_form,
+    Chunk, DeviceColumns, Extent, KernelNumbers, MADE_GRAM_BYTES, PLANES, TILE, coordinates, feature_columns, features_base,
+    gram_base, gram_columns, kernel_error, no_form,
 };
-use crate::device::{DeviceSlots, Precision, TableSpec, Tables};
-use privateer_gp::score::{FeatureTable, GramSource};
+use crate::device::{DeviceSlots, Precision, SlotShape, Tables};
+use privateer_gp::score::{Basis, FeatureTable, GramSource};
 use std::marker::PhantomData;
 use std::sync::Arc;
 
@@ -21,9 +21,7 @@ const LIKELY_DIMENSION: usize = 8;
 /// A range of points with the sizes and columns that its passes bind.
 #[derive(Debug, Clone)]
 pub struct TableSource {
-    /// Range of points.
     pub chunk: Chunk,
-    /// Sizes.
     pub shape: wgpu::Buffer,
     /// Columns or coordinates.
     pub columns: wgpu::Buffer,
@@ -31,14 +29,9 @@ pub struct TableSource {
 
 /// Tables in one floating-point type.
 pub struct GpuTables<R> {
-    /// The device.
     pub shared: Arc<GpuShared>,
-    /// Size of the domain.
-    pub extent: Extent,
-    /// Source of the columns.
-    pub columns: DeviceColumns,
-    /// One kernel for all slots; empty if each slot has its own.
-    pub kernels: Vec<KernelNumbers>,
+    /// Layout of the slots; without a kernel if each slot has its own.
+    pub shape: SlotShape,
     /// One per chunk.
     pub sources: Vec<TableSource>,
     /// Residual and prior.
@@ -52,8 +45,8 @@ impl<R: GpuNumber> GpuTables<R> {
     ///
     /// # Errors
     /// If they do not fit, or no device formula evaluates the kernel.
-    pub fn new(shared: &Arc<GpuShared>, spec: TableSpec<'_>) -> Result<Self, BackendError> {
-        let extent = Extent::new(n_points(&spec));
+    pub fn new(shared: &Arc<GpuShared>, basis: &Basis) -> Result<Self, BackendError> {
+        let extent = Extent::new(basis.n_points());
         if extent.n_points == 0 || shared.max_groups < extent.n_tiles() {
             return Err(BackendError::unsuitable(format!(
                 "{} points are more, or fewer, than a device can hold",
@@ -62,27 +55,25 @@ impl<R: GpuNumber> GpuTables<R> {
         }
         let mut tables = Self {
             shared: Arc::clone(shared),
-            extent,
-            columns: DeviceColumns::Gram,
-            kernels: vec![KernelNumbers::NONE],
+            shape: SlotShape::new(extent),
             sources: Vec::new(),
             base: filled::<R>(shared, "base", &[R::default(); 2])?,
             kernel_error: 0.0,
             real: PhantomData,
         };
-        match spec {
-            TableSpec::Features(table) => {
-                tables.columns = DeviceColumns::Features(table.n_features);
-                tables.base = filled(shared, "base", &Base::of_features(table).rounded::<R>(extent))?;
+        match basis {
+            Basis::Table(table) => {
+                tables.shape.columns = DeviceColumns::Features(table.n_features);
+                tables.base = filled(shared, "base", &features_base::<R>(table, extent))?;
                 tables.put_features(table)?;
             }
-            TableSpec::Gram(source) => {
-                tables.base = filled(shared, "base", &Base::of_gram(source).rounded::<R>(extent))?;
-                tables.put_gram(source)?;
+            Basis::Gram(source) => {
+                tables.base = filled(shared, "base", &gram_base::<R>(&**source, extent))?;
+                tables.put_gram(&**source)?;
             }
-            TableSpec::Own(_) => {
-                tables.columns = DeviceColumns::Kernel { own: true };
-                tables.kernels.clear();
+            Basis::Own(_) => {
+                tables.shape.columns = DeviceColumns::Kernel { own: true };
+                tables.shape.kernels = Arc::default();
                 tables.put_whole(&[R::default()])?;
             }
         }
@@ -94,7 +85,7 @@ impl<R: GpuNumber> GpuTables<R> {
         let tile_bytes = (TILE * size_of::<R>() * n_columns.max(1)) as u64;
         // Passes over columns have at most as many workgroups per tile as a factor has.
         let groups = TILE / self.shared.workgroup(R::PRECISION)?.block();
-        let most = (self.shared.max_groups / groups).min(self.extent.n_tiles());
+        let most = (self.shared.max_groups / groups).min(self.shape.extent.n_tiles());
         let tiles = usize::try_from(self.shared.max_binding / tile_bytes).unwrap_or(usize::MAX).min(most);
         if tiles == 0 {
             return Err(BackendError::unsuitable(format!(
@@ -102,23 +93,23 @@ impl<R: GpuNumber> GpuTables<R> {
                 self.shared.facts.name
             )));
         }
-        let (step, stride) = (tiles * TILE, self.extent.stride);
+        let (step, stride) = (tiles * TILE, self.shape.extent.stride);
         Ok((0..stride).step_by(step).map(|first| Chunk { first, len: step.min(stride - first) }).collect())
     }
 
     fn put(&mut self, chunk: Chunk, n_columns: usize, columns: wgpu::Buffer) -> Result<(), BackendError> {
-        let shape = uniform(&self.shared, &LayoutShape::new(self.extent, chunk, n_columns).words())?;
+        let shape = uniform(&self.shared, &LayoutShape::new(self.shape.extent, chunk, n_columns).words())?;
         self.sources.push(TableSource { chunk, shape, columns });
         Ok(())
     }
 
     /// Stores the coordinates of all points in one buffer.
     fn put_whole(&mut self, coords: &[R]) -> Result<(), BackendError> {
-        let chunk = Chunk { first: 0, len: self.extent.stride };
+        let chunk = Chunk { first: 0, len: self.shape.extent.stride };
         if self.shared.max_groups < chunk.len / self.shared.workgroup(R::PRECISION)?.block() {
             return Err(BackendError::unsuitable(format!(
                 "{} points are more than a device evaluates kernels of",
-                self.extent.n_points
+                self.shape.extent.n_points
             )));
         }
         let columns = filled(&self.shared, "coordinates", coords)?;
@@ -136,7 +127,7 @@ impl<R: GpuNumber> GpuTables<R> {
     fn put_features(&mut self, table: &FeatureTable) -> Result<(), BackendError> {
         let chunks = self.chunks(table.n_features)?;
         if R::PRECISION == Precision::F32
-            && let Some(made) = made::features::<R>(&self.shared, table, self.extent, &chunks)?
+            && let Some(made) = made::features::<R>(&self.shared, table, self.shape.extent, &chunks)?
         {
             return self.put_made(&chunks, table.n_features, made);
         }
@@ -148,7 +139,7 @@ impl<R: GpuNumber> GpuTables<R> {
     }
 
     fn put_gram(&mut self, source: &dyn GramSource) -> Result<(), BackendError> {
-        let n = self.extent.n_points;
+        let n = self.shape.extent.n_points;
         if source.dense_column(0).is_some() {
             for chunk in self.chunks(n)? {
                 let columns = gram_columns::<R>(source, chunk).ok_or_else(no_form)?;
@@ -158,19 +149,19 @@ impl<R: GpuNumber> GpuTables<R> {
             return Ok(());
         }
         let form = source.form().ok_or_else(no_form)?;
-        if n * self.extent.stride * size_of::<R>() <= MADE_GRAM_BYTES && n <= self.shared.max_groups {
+        if n * self.shape.extent.stride * size_of::<R>() <= MADE_GRAM_BYTES && n <= self.shared.max_groups {
             let chunks = self.chunks(n)?;
             let made = if self.shared.has_f64 {
-                made::gram::<f64, R>(&self.shared, source, &form, self.extent, &chunks)?
+                made::gram::<f64, R>(&self.shared, source, &form, self.shape.extent, &chunks)?
             } else {
-                made::gram::<f32, R>(&self.shared, source, &form, self.extent, &chunks)?
+                made::gram::<f32, R>(&self.shared, source, &form, self.shape.extent, &chunks)?
             };
             let wrong = || BackendError::unsuitable(format!("{} evaluates this kernel wrongly", self.shared.facts.name));
             return self.put_made(&chunks, n, made.ok_or_else(wrong)?);
         }
-        let coords = coordinates::<R>(&form, self.extent);
-        self.columns = DeviceColumns::Kernel { own: false };
-        self.kernels = vec![KernelNumbers::of(&form)];
+        let coords = coordinates::<R>(&form, self.shape.extent);
+        self.shape.columns = DeviceColumns::Kernel { own: false };
+        self.shape.kernels = Arc::new(vec![KernelNumbers::of(&form)]);
         self.kernel_error = kernel_error(&form, &coords, R::PRECISION);
         self.put_whole(&coords.values)
     }
@@ -178,8 +169,8 @@ impl<R: GpuNumber> GpuTables<R> {
 
 impl<R: GpuNumber> Tables for GpuTables<R> {
     fn most_slots(&self) -> usize {
-        let (size, stride) = (size_of::<R>(), self.extent.stride);
-        let each = match self.columns {
+        let (size, stride) = (size_of::<R>(), self.shape.extent.stride);
+        let each = match self.shape.columns {
             DeviceColumns::Features(n) => (n * (n + 1) / 2 + 2 * n) * size,
             DeviceColumns::Gram | DeviceColumns::Kernel { own: false } => 0,
             DeviceColumns::Kernel { own: true } => LIKELY_DIMENSION * stride * size,

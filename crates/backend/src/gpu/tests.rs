@@ -9,9 +9,11 @@ use super::tables::GpuTables;
 use super::{AdapterChoice, adapters};
 use crate::BackendError;
 use crate::device::tables::PLANES;
-use crate::device::{Answer, CAPACITY, Device, DeviceSlots, Precision, SlotWork, Tables};
+use crate::device::{CAPACITY, Device, DeviceSlots, Precision, Start, Tables};
 use crate::reference::arithmetic::Arithmetic;
-use crate::reference::cases_tests::{CaseDraws, OwnedWork, ReferenceStart, TestBasis, TestGram, factor, play_every_case, script};
+use crate::reference::cases_tests::{
+    CaseDraws, OwnedWork, TestBasis, TestGram, answers, collect, factor, play_every_case, script, submit,
+};
 use crate::reference::referee_tests::Referee;
 use crate::reference::{ReferenceDevice, played_planes_tests};
 use privateer_gp::score::{KernelFamily, VarianceForm};
@@ -30,15 +32,15 @@ pub fn open(options: GpuOptions) -> Option<Gpu> {
     }
 }
 
+/// Opens a device with a replaced piece of a shader's text.
+pub fn open_replaced(shader: &'static str, from: &'static str, to: &'static str, max_threads: Option<u32>) -> Option<Gpu> {
+    open(GpuOptions { replacements: vec![Replacement { shader, from, to }], max_threads, ..GpuOptions::default() })
+}
+
 /// Returns the device that most tests share.
 pub fn device() -> Option<Gpu> {
     static DEVICE: OnceLock<Option<Gpu>> = OnceLock::new();
     DEVICE.get_or_init(|| open(GpuOptions::default())).clone()
-}
-
-/// Returns the planes of a slot, in f64.
-fn planes_of<R: GpuNumber + Arithmetic>(all: &[R], slot: usize, stride: usize) -> [Vec<f64>; 4] {
-    [0, 1, 2, 3].map(|plane| all[(slot * PLANES + plane) * stride..][..stride].iter().map(|value| value.wide()).collect())
 }
 
 /// Plays a script on the device and on the reference device; returns the first error, if any.
@@ -48,7 +50,7 @@ pub fn played<R: GpuNumber + Arithmetic>(
     n_slots: usize,
     rounds: &[Vec<OwnedWork>],
 ) -> Result<(), String> {
-    let tables = GpuTables::<R>::new(gpu.shared(), basis.spec()).expect("tables");
+    let tables = GpuTables::<R>::new(gpu.shared(), &basis.to_basis()).expect("tables");
     let mut slots = GpuSlots::<R>::new(&tables, n_slots).expect("slots");
     let reference = if gpu.shared().has_f64 { ReferenceDevice::default() } else { ReferenceDevice::default().without_f64() };
     let mut reference = played_planes_tests::ReferencePlayer::<R>::new(&reference, basis, n_slots);
@@ -59,16 +61,15 @@ pub fn played<R: GpuNumber + Arithmetic>(
         }
     }
     let mut referee = Referee::new(basis, R::PRECISION, errors);
-    let mut answers: Vec<Answer> = Vec::new();
     for (stamp, round) in (1u32..).zip(rounds) {
-        let works: Vec<SlotWork<'_>> = round.iter().map(OwnedWork::work).collect();
-        slots.submit(stamp, &works).expect("submit");
-        slots.collect(&mut answers).expect("collect");
-        assert_eq!(answers.len(), works.len());
+        let answers = answers(&mut slots, stamp, round);
         let all = slots.planes();
-        reference.slots.submit(stamp, &works).expect("submit");
+        submit(&mut reference.slots, stamp, round).expect("submit");
         for (work, answer) in round.iter().zip(&answers) {
-            let planes = planes_of(&all, work.slot, tables.extent.stride);
+            let stride = tables.shape.extent.stride;
+            let plane =
+                |at: usize| all[(work.slot * PLANES + at) * stride..][..stride].iter().map(|value| value.wide()).collect();
+            let planes = [0, 1, 2, 3].map(plane);
             referee.play(work);
             referee.check_planes(work.slot, &planes)?;
             referee.check_answer(work, answer)?;
@@ -80,7 +81,7 @@ pub fn played<R: GpuNumber + Arithmetic>(
 }
 
 /// Plays a script in every type that the device supports.
-fn played_in_all(gpu: &Gpu, basis: &TestBasis, n_slots: usize, rounds: &[Vec<OwnedWork>]) {
+pub fn played_in_all(gpu: &Gpu, basis: &TestBasis, n_slots: usize, rounds: &[Vec<OwnedWork>]) {
     played::<f32>(gpu, basis, n_slots, rounds).expect("f32");
     if gpu.computes_in(Precision::F64) {
         played::<f64>(gpu, basis, n_slots, rounds).expect("f64");
@@ -107,7 +108,7 @@ fn many_slots() {
 fn features_that_the_device_makes() {
     let Some(gpu) = device() else { return };
     let basis = TestBasis::fourier(&mut CaseDraws(11), 300, 12, 3);
-    let made = gpu.tables(basis.spec(), Precision::F32).expect("tables").kernel_error();
+    let made = gpu.tables(&basis.to_basis(), Precision::F32).expect("tables").kernel_error();
     assert_eq!(made != 0.0, gpu.computes_in(Precision::F64), "made where there is f64, else sent");
 }
 
@@ -118,7 +119,7 @@ fn tables_in_chunks() {
     let mut draws = CaseDraws(33);
     let features = TestBasis::features(&mut draws, 600, 30);
     let made = TestBasis::fourier(&mut draws, 600, 15, 2);
-    let tables = GpuTables::<f32>::new(gpu.shared(), features.spec()).expect("tables");
+    let tables = GpuTables::<f32>::new(gpu.shared(), &features.to_basis()).expect("tables");
     assert_eq!((tables.sources.len(), tables.most_slots()), (2, 5));
     for basis in [features, made] {
         let rounds = script(&mut draws, &basis, 2, 4);
@@ -131,7 +132,10 @@ fn tables_in_chunks() {
         played::<f32>(&gpu, &basis, 2, &rounds).expect("f32");
     }
     let wide = TestBasis::features(&mut draws, 30, 700);
-    assert!(matches!(gpu.tables(wide.spec(), Precision::F32), Err(problem) if problem.can_be_replaced()), "a tile does not fit");
+    assert!(
+        matches!(gpu.tables(&wide.to_basis(), Precision::F32), Err(problem) if problem.can_be_replaced()),
+        "a tile does not fit"
+    );
 }
 
 /// As on most devices: kernels in f32, features from the host, no f64.
@@ -141,7 +145,7 @@ fn without_f64() {
     let mut draws = CaseDraws(34);
     let features = TestBasis::fourier(&mut draws, 300, 15, 2);
     let gram = TestBasis::Gram(TestGram::new(&mut draws, KernelFamily::SquaredExponential, 300, 2, false));
-    assert!(gpu.tables(features.spec(), Precision::F64).is_err());
+    assert!(gpu.tables(&features.to_basis(), Precision::F64).is_err());
     for basis in [features, gram] {
         let rounds = script(&mut draws, &basis, 2, 4);
         played_in_all(&gpu, &basis, 2, &rounds);
@@ -153,16 +157,12 @@ fn an_empty_basis_and_a_crowd_of_candidates() {
     let Some(gpu) = device() else { return };
     let mut draws = CaseDraws(40);
     let basis = TestBasis::Gram(TestGram::new(&mut draws, KernelFamily::SquaredExponential, 300, 1, false));
-    let mut work = OwnedWork::keep(0);
-    work.start = ReferenceStart::Factor(factor(&mut draws, 0, VarianceForm::Removed));
+    let mut work = OwnedWork::from(0, Start::Factor(factor(&mut draws, 0, VarianceForm::Removed)));
     work.visit = Some((Some(Vec::new()), 0.5, 0.5));
     played_in_all(&gpu, &basis, 1, &[vec![work]]);
-    let mut work = OwnedWork::keep(0);
-    work.start = ReferenceStart::Prior;
-    let mut slots = gpu.tables(basis.spec(), Precision::F32).and_then(|tables| tables.slots(1)).expect("slots");
-    let mut answers = Vec::new();
-    slots.submit(1, &[work.work()]).expect("submit");
-    slots.collect(&mut answers).expect("collect");
+    let work = OwnedWork::from(0, Start::Prior);
+    let mut slots = gpu.tables(&basis.to_basis(), Precision::F32).and_then(|tables| tables.slots(1)).expect("slots");
+    let answers = answers(&mut *slots, 1, std::slice::from_ref(&work));
     assert_eq!((answers[0].count, answers[0].points.len()), (300, CAPACITY));
     played_in_all(&gpu, &basis, 1, &[vec![work]]);
 }
@@ -196,8 +196,7 @@ fn a_planted_fault_is_noticed() {
     scripts[0][0][0].visit = Some((Some(vec![0.1; 9]), 0.1, 0.0));
     scripts[0][0][0].weights = Some(vec![0.5; 9]);
     for (basis, shader, from, to) in faults {
-        let replacements = vec![Replacement { shader, from, to }];
-        let Some(gpu) = open(GpuOptions { replacements, ..GpuOptions::default() }) else { return };
+        let Some(gpu) = open_replaced(shader, from, to, None) else { return };
         let rounds = if std::ptr::eq(basis, &raw const features) { &scripts[0] } else { &scripts[1] };
         assert!(played::<f32>(&gpu, basis, 4, rounds).is_err(), "{shader}: {to}");
     }
@@ -216,7 +215,7 @@ fn a_wrongly_made_table_is_not_used() {
     let Some(gpu) = open(GpuOptions { replacements, ..GpuOptions::default() }) else { return };
     let rounds = script(&mut draws, &features, 2, 3);
     played::<f32>(&gpu, &features, 2, &rounds).expect("sent");
-    assert!(matches!(gpu.tables(gram.spec(), Precision::F32), Err(problem) if problem.can_be_replaced()));
+    assert!(matches!(gpu.tables(&gram.to_basis(), Precision::F32), Err(problem) if problem.can_be_replaced()));
 }
 
 /// A point with NaN in its mean or variance is not scored; the other points are.
@@ -226,16 +225,12 @@ fn what_is_not_a_number_is_not_scored() {
     let mut draws = CaseDraws(52);
     let basis = TestBasis::features(&mut draws, 600, 3);
     for precision in [Precision::F32, Precision::F64].into_iter().filter(|&precision| gpu.computes_in(precision)) {
-        let mut slots = gpu.tables(basis.spec(), precision).and_then(|tables| tables.slots(1)).expect("slots");
-        let mut work = OwnedWork::keep(0);
+        let mut slots = gpu.tables(&basis.to_basis(), precision).and_then(|tables| tables.slots(1)).expect("slots");
         let (mut mean, mut variance) = (vec![0.5; 600], vec![1.0; 600]);
         for (x, y, bad) in [(0, 1, f64::NAN), (255, 256, f64::INFINITY), (599, 598, f64::NEG_INFINITY)] {
             (mean[x], variance[y]) = (bad, bad);
         }
-        work.start = ReferenceStart::Upload { mean, variance };
-        let mut answers = Vec::new();
-        slots.submit(1, &[work.work()]).expect("submit");
-        slots.collect(&mut answers).expect("collect");
+        let answers = answers(&mut *slots, 1, &[OwnedWork::from(0, Start::Upload { mean, variance })]);
         assert_eq!(answers[0].scored, 600 - 6, "{precision:?}");
         assert!(answers[0].best_lower.is_finite() && answers[0].best_upper.is_finite());
         assert!(answers[0].points.iter().all(|x| ![0, 1, 255, 256, 598, 599].contains(x)));
@@ -254,22 +249,19 @@ fn two_in_flight() {
             scope.spawn(|| played::<f32>(&gpu, &basis, 4, &rounds).expect("f32"));
         }
     });
-    let tables = gpu.tables(basis.spec(), Precision::F32).expect("tables");
+    let tables = gpu.tables(&basis.to_basis(), Precision::F32).expect("tables");
     let mut halves = [tables.slots(4).expect("slots"), tables.slots(4).expect("slots")];
-    let mut answers = [Vec::new(), Vec::new()];
     for (stamp, round) in (1u32..).zip(&rounds) {
-        let works: Vec<SlotWork<'_>> = round.iter().map(OwnedWork::work).collect();
         for half in &mut halves {
-            half.submit(stamp, &works).expect("submit");
+            submit(&mut **half, stamp, round).expect("submit");
         }
-        for (half, answers) in halves.iter_mut().zip(&mut answers) {
-            half.collect(answers).expect("collect");
+        let answers = halves.each_mut().map(|half| {
+            let mut answers = collect(&mut **half).expect("collect");
             answers.iter_mut().for_each(|answer| answer.points.sort_unstable());
-        }
-        assert_eq!(
-            answers[0].iter().map(|a| a.count).collect::<Vec<_>>(),
-            answers[1].iter().map(|a| a.count).collect::<Vec<_>>()
-        );
+            answers
+        });
+        let [left, right] = answers.each_ref().map(|answers| answers.iter().map(|a| a.count).collect::<Vec<_>>());
+        assert_eq!(left, right);
         for (left, right) in answers[0].iter().zip(&answers[1]).filter(|(left, _)| left.count as usize <= CAPACITY) {
             assert_eq!(left, right);
         }
@@ -282,16 +274,12 @@ fn an_unread_round() {
     let Some(gpu) = device() else { return };
     let mut draws = CaseDraws(61);
     let basis = TestBasis::features(&mut draws, 30, 3);
-    let mut slots = gpu.tables(basis.spec(), Precision::F32).and_then(|tables| tables.slots(2)).expect("slots");
-    let mut answers = Vec::new();
-    assert!(slots.collect(&mut answers).is_err());
-    let mut work = OwnedWork::keep(1);
-    work.start = ReferenceStart::Prior;
-    slots.submit(1, &[work.work()]).expect("submit");
-    slots.submit(2, &[work.work()]).expect("submit");
-    slots.collect(&mut answers).expect("collect");
-    assert_eq!(answers[0].stamp, 2);
-    assert!(slots.collect(&mut answers).is_err());
+    let mut slots = gpu.tables(&basis.to_basis(), Precision::F32).and_then(|tables| tables.slots(2)).expect("slots");
+    assert!(collect(&mut *slots).is_err());
+    let works = [OwnedWork::from(1, Start::Prior)];
+    submit(&mut *slots, 1, &works).expect("submit");
+    assert_eq!(answers(&mut *slots, 2, &works)[0].stamp, 2);
+    assert!(collect(&mut *slots).is_err());
 }
 
 /// Lost and full devices give errors after which another backend can continue.
@@ -300,7 +288,7 @@ fn failures_are_errors() {
     let Some(gpu) = open(GpuOptions::default()) else { return };
     let mut draws = CaseDraws(62);
     let basis = TestBasis::features(&mut draws, 300, 3);
-    let tables = gpu.tables(basis.spec(), Precision::F32).expect("tables");
+    let tables = gpu.tables(&basis.to_basis(), Precision::F32).expect("tables");
     let refused = |what: &str, result: Result<(), BackendError>| {
         let problem = result.expect_err(what);
         assert!(problem.can_be_replaced(), "{problem}");
@@ -308,12 +296,10 @@ fn failures_are_errors() {
     refused("too many", tables.slots(60_000).map(drop));
     refused("none", tables.slots(0).map(drop));
     let mut slots = tables.slots(2).expect("slots");
-    let mut work = OwnedWork::keep(0);
-    work.start = ReferenceStart::Prior;
-    slots.submit(1, &[work.work()]).expect("submit");
-    slots.collect(&mut Vec::new()).expect("collect");
+    let works = [OwnedWork::from(0, Start::Prior)];
+    answers(&mut *slots, 1, &works);
     gpu.shared().device.destroy();
-    refused("lost", slots.submit(2, &[work.work()]).and_then(|()| slots.collect(&mut Vec::new())));
+    refused("lost", submit(&mut *slots, 2, &works).and_then(|()| collect(&mut *slots).map(drop)));
     refused("lost before", tables.slots(1).map(drop));
 }
 

@@ -1,6 +1,6 @@
 //! Selects the workgroup size: as many threads as a device allows, for each type.
 
-use super::pipeline::{SHADERS, SIZES, type_name};
+use super::pipeline::{SHADERS, SIZES};
 use crate::device::Precision;
 
 /// A size of all workgroups of a type.
@@ -13,14 +13,12 @@ pub struct Workgroup {
 /// Limits of a workgroup.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct WorkgroupLimits {
-    /// Largest number of threads.
     pub threads: u32,
     /// Largest shared memory, in bytes.
     pub bytes: u32,
 }
 
 impl WorkgroupLimits {
-    /// Returns the limits of a device.
     pub fn of(limits: &wgpu::Limits) -> Self {
         Self {
             threads: limits.max_compute_invocations_per_workgroup.min(limits.max_compute_workgroup_size_x),
@@ -37,7 +35,6 @@ impl Workgroup {
             .find(|size| size.threads() <= limits.threads && size.bytes(precision) <= limits.bytes)
     }
 
-    /// Returns the number of threads.
     pub fn threads(self) -> u32 {
         SIZES[self.at].side * SIZES[self.at].side
     }
@@ -54,7 +51,7 @@ impl Workgroup {
 
     /// Returns the largest shared memory of a workgroup over the passes of a type, in bytes.
     fn bytes(self, precision: Precision) -> u32 {
-        let of_type = SHADERS.iter().filter(|shader| shader.real == type_name(precision));
+        let of_type = SHADERS.iter().filter(|shader| shader.real == precision);
         of_type.flat_map(|shader| shader.entries).map(|entry| entry.shared[self.at]).max().unwrap_or(0)
     }
 }

@@ -1,8 +1,8 @@
 //! Defines the buffers of the reference device's slots.
 
 use super::arithmetic::Arithmetic;
-use crate::device::answer::{ANSWER_WORDS, HEADER, MAXIMA};
-use crate::device::pack::{Numbers, Work};
+use crate::device::answer::{ANSWER_WORDS, MAXIMA};
+use crate::device::pack::Packed;
 use crate::device::tables::{Extent, PLANES};
 use std::sync::Arc;
 
@@ -17,16 +17,9 @@ pub const VARIANCE_ERROR: usize = 3;
 
 /// All buffers that the passes read and write, named as in the shaders.
 pub struct Buffers<R> {
-    /// Size of the domain.
     pub extent: Extent,
-    /// One per slot of the round.
-    pub works: Vec<Work>,
-    /// One per slot of the round.
-    pub numbers: Vec<Numbers<R>>,
-    /// Lists.
-    pub indices: Vec<u32>,
-    /// Rows and factors.
-    pub coefficients: Vec<R>,
+    /// What the host sends.
+    pub round: Packed<R>,
     /// The table, `columns x stride`, or coordinates, `dimension x stride` for each owner.
     pub source: Arc<Vec<R>>,
     /// Residual and prior, `2 x stride` for each owner.
@@ -50,14 +43,10 @@ pub struct Buffers<R> {
 }
 
 impl<R: Arithmetic> Buffers<R> {
-    /// Creates buffers of zeros.
     pub fn new(extent: Extent, n_slots: usize, source: Arc<Vec<R>>, base: Arc<Vec<R>>) -> Self {
         Self {
             extent,
-            works: Vec::new(),
-            numbers: Vec::new(),
-            indices: vec![0; HEADER],
-            coefficients: Vec::new(),
+            round: Packed::default(),
             source,
             base,
             planes: vec![R::default(); n_slots * PLANES * extent.stride],
@@ -78,7 +67,7 @@ impl<R: Arithmetic> Buffers<R> {
 
     /// Returns the works in a list at the head of the indices.
     pub fn list(&self, place: usize, n: usize) -> Vec<usize> {
-        let first = self.indices[place] as usize;
-        self.indices[first..first + n].iter().map(|&w| w as usize).collect()
+        let first = self.round.indices[place] as usize;
+        self.round.indices[first..first + n].iter().map(|&w| w as usize).collect()
     }
 }

@@ -1,7 +1,8 @@
 //! Generates inputs for tests of devices: bases of every kind and scripts of rounds over them.
 
-use crate::device::{DeviceBand, NewMean, SlotWork, Start, TableSpec, Visit};
-use privateer_gp::score::{Factor, FeatureTable, FourierForm, GramSource, KernelFamily, KernelForm, VarianceForm};
+use crate::BackendError;
+use crate::device::{Answer, Answers, DeviceBand, DeviceSlots, NewMean, Parcel, SlotWork, Start, Visit};
+use privateer_gp::score::{Basis, Factor, FeatureTable, FourierForm, GramSource, KernelFamily, KernelForm, VarianceForm};
 use std::sync::Arc;
 
 /// A small random number generator for tests (SplitMix64).
@@ -135,19 +136,18 @@ impl TestBasis {
         Self::Features(Arc::new(FeatureTable { n_points, n_features, values, residual, kernel_error: 0.0, form: Some(form) }))
     }
 
-    pub fn spec(&self) -> TableSpec<'_> {
+    pub fn to_basis(&self) -> Basis {
         match self {
-            Self::Features(table) => TableSpec::Features(table),
-            Self::Gram(gram) => TableSpec::Gram(gram),
-            Self::Own(grams) => TableSpec::Own(grams[0].n_points()),
+            Self::Features(table) => Basis::Table(Arc::clone(table)),
+            Self::Gram(gram) => Basis::Gram(Arc::new(gram.clone())),
+            Self::Own(grams) => Basis::Own(grams[0].n_points()),
         }
     }
 
     pub fn n_points(&self) -> usize {
         match self {
             Self::Features(table) => table.n_points,
-            Self::Gram(gram) => gram.n_points(),
-            Self::Own(grams) => grams[0].n_points(),
+            Self::Gram(_) | Self::Own(_) => self.gram(0).expect("a covariance").n_points(),
         }
     }
 
@@ -180,20 +180,11 @@ impl TestBasis {
     }
 }
 
-/// [`Start`] with owned data.
-#[derive(Debug, Clone)]
-pub enum ReferenceStart {
-    Keep,
-    Prior,
-    Upload { mean: Vec<f64>, variance: Vec<f64> },
-    Factor(Factor<'static>),
-}
-
 /// [`SlotWork`] with owned data.
 #[derive(Debug, Clone)]
 pub struct OwnedWork {
     pub slot: usize,
-    pub start: ReferenceStart,
+    pub start: Start<'static>,
     /// Row (`None` if repeated), scale, step of the mean.
     pub visit: Option<(Option<Vec<f64>>, f64, f64)>,
     /// Weights of the mean, used instead of the step.
@@ -208,18 +199,18 @@ impl OwnedWork {
     /// Creates work over all points that continues from the last round.
     pub fn keep(slot: usize) -> Self {
         let band = DeviceBand { c: 1e-3, c0: 1e-4, c1: 1e-4, c2: 1e-4, c3: 1e-4 };
-        Self { slot, start: ReferenceStart::Keep, visit: None, weights: None, basis: Vec::new(), beta: 1.5, band, subset: None }
+        Self { slot, start: Start::Keep, visit: None, weights: None, basis: Vec::new(), beta: 1.5, band, subset: None }
+    }
+
+    /// Creates work over all points from a reset.
+    pub fn from(slot: usize, start: Start<'static>) -> Self {
+        Self { start, ..Self::keep(slot) }
     }
 
     pub fn work(&self) -> SlotWork<'_> {
         SlotWork {
             slot: self.slot,
-            start: match &self.start {
-                ReferenceStart::Keep => Start::Keep,
-                ReferenceStart::Prior => Start::Prior,
-                ReferenceStart::Upload { mean, variance } => Start::Upload { mean, variance },
-                ReferenceStart::Factor(factor) => Start::Factor(factor),
-            },
+            start: &self.start,
             visit: self.visit.as_ref().map(|(row, scale, mean_step)| Visit {
                 row: row.as_deref(),
                 scale: *scale,
@@ -231,6 +222,32 @@ impl OwnedWork {
             subset: self.subset.as_deref(),
         }
     }
+}
+
+/// Packs and starts a round, in which every answer returns `stamp`.
+pub fn submit(slots: &mut dyn DeviceSlots, stamp: u32, works: &[OwnedWork]) -> Result<(), BackendError> {
+    let mut parcel = Parcel::new(slots.precision());
+    let shape = slots.shape();
+    works.iter().try_for_each(|work| parcel.add(&shape, stamp, &work.work()))?;
+    slots.send(&mut [parcel])
+}
+
+/// Waits for the round and returns its answers, in the order of the works.
+pub fn collect(slots: &mut dyn DeviceSlots) -> Result<Vec<Answer>, BackendError> {
+    let answers = slots.receive(Answers::default())?;
+    let read = |place| {
+        let mut answer = Answer::default();
+        answers.read(place, &mut answer).map(|()| answer)
+    };
+    (0..answers.len()).map(read).collect()
+}
+
+/// Returns the answers of a round that succeeds.
+pub fn answers(slots: &mut dyn DeviceSlots, stamp: u32, works: &[OwnedWork]) -> Vec<Answer> {
+    submit(slots, stamp, works).expect("submit");
+    let answers = collect(slots).expect("collect");
+    assert_eq!(answers.len(), works.len());
+    answers
 }
 
 /// Generates a lower triangular factor over `n` functions, with small entries.
@@ -269,11 +286,11 @@ pub fn script(draws: &mut CaseDraws, basis: &TestBasis, n_slots: usize, n_rounds
             let n_basis = if let TestBasis::Features(table) = basis { table.n_features } else { work.basis.len() };
             let kind = if round == 0 { slot % 4 + 1 } else { draws.below(12) };
             work.start = match kind {
-                1 => ReferenceStart::Prior,
-                2 => ReferenceStart::Factor(factor(draws, n_basis, VarianceForm::Added)),
-                3 => ReferenceStart::Factor(factor(draws, n_basis, VarianceForm::Removed)),
-                4 => ReferenceStart::Upload { mean: draws.numbers(n, -1.0, 1.0), variance: draws.numbers(n, -1e-3, 1.0) },
-                _ => ReferenceStart::Keep,
+                1 => Start::Prior,
+                2 => Start::Factor(factor(draws, n_basis, VarianceForm::Added)),
+                3 => Start::Factor(factor(draws, n_basis, VarianceForm::Removed)),
+                4 => Start::Upload { mean: draws.numbers(n, -1.0, 1.0), variance: draws.numbers(n, -1e-3, 1.0) },
+                _ => Start::Keep,
             };
             let scale = 0.2 / (1.0 + n_basis as f64).sqrt();
             match draws.below(4) {

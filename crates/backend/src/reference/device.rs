@@ -4,15 +4,14 @@ use super::arithmetic::Arithmetic;
 use super::fault::Fault;
 use super::features::features;
 use super::gram::gram;
-use super::kernel::ReferenceKernel;
 use super::slots::ReferenceSlots;
 use crate::BackendError;
 use crate::device::tables::{
-    Base, Chunk, DeviceColumns, Extent, KernelNumbers, MADE_GRAM_BYTES, PLANES, coordinates, feature_columns, features_error,
-    gram_columns, kernel_error, n_points, no_form,
+    Chunk, DeviceColumns, Extent, KernelNumbers, MADE_GRAM_BYTES, PLANES, coordinates, feature_columns, features_base,
+    features_error, gram_base, gram_columns, kernel_error, no_form,
 };
-use crate::device::{Device, DeviceSlots, Precision, TableSpec, Tables};
-use privateer_gp::score::{FeatureTable, GramSource, KernelForm};
+use crate::device::{Device, DeviceSlots, Precision, SlotShape, Tables};
+use privateer_gp::score::{Basis, FeatureTable, KernelForm};
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
@@ -23,8 +22,9 @@ const PLANE_BYTES: usize = 1 << 28;
 #[derive(Debug, Clone)]
 pub struct ReferenceDevice {
     has_f64: bool,
-    fault: Option<Fault>,
-    rounds: Arc<AtomicU64>,
+    pub(super) fault: Option<Fault>,
+    /// Number of rounds sent.
+    pub(super) rounds: Arc<AtomicU64>,
 }
 
 impl Default for ReferenceDevice {
@@ -45,48 +45,38 @@ impl ReferenceDevice {
         Self { has_f64: false, ..self }
     }
 
-    pub(super) fn fault(&self) -> Option<Fault> {
-        self.fault
-    }
-
-    pub(super) fn rounds(&self) -> &Arc<AtomicU64> {
-        &self.rounds
-    }
-
     /// Creates tables in one floating-point type.
-    pub(super) fn tables_in<R: Arithmetic>(&self, spec: TableSpec<'_>) -> Result<ReferenceTables<R>, BackendError> {
-        let extent = Extent::new(n_points(&spec));
+    pub(super) fn tables_in<R: Arithmetic>(&self, basis: &Basis) -> Result<ReferenceTables<R>, BackendError> {
+        let extent = Extent::new(basis.n_points());
         let mut tables = ReferenceTables {
             reference: self.clone(),
-            extent,
-            columns: DeviceColumns::Gram,
-            kernels: vec![KernelNumbers::NONE],
+            shape: SlotShape::new(extent),
             source: Arc::default(),
             base: Arc::default(),
             kernel_error: 0.0,
         };
         let whole = Chunk { first: 0, len: extent.stride };
-        match spec {
-            TableSpec::Features(table) => {
-                tables.columns = DeviceColumns::Features(table.n_features);
-                tables.base = Arc::new(Base::of_features(table).rounded(extent));
+        match basis {
+            Basis::Table(table) => {
+                tables.shape.columns = DeviceColumns::Features(table.n_features);
+                tables.base = Arc::new(features_base(table, extent));
                 if let Some((values, error)) = self.made_features(table, extent) {
                     (tables.source, tables.kernel_error) = (Arc::new(values), error);
                 } else {
                     tables.source = Arc::new(feature_columns(table, whole));
                 }
             }
-            TableSpec::Gram(source) => {
-                tables.base = Arc::new(Base::of_gram(source).rounded(extent));
-                if let Some(values) = gram_columns(source, whole) {
+            Basis::Gram(source) => {
+                tables.base = Arc::new(gram_base(&**source, extent));
+                if let Some(values) = gram_columns(&**source, whole) {
                     tables.source = Arc::new(values);
                 } else {
-                    tables.evaluate(&source.form().ok_or_else(no_form)?, self.has_f64);
+                    tables.evaluate(&source.form().ok_or_else(no_form)?);
                 }
             }
-            TableSpec::Own(_) => {
-                tables.columns = DeviceColumns::Kernel { own: true };
-                tables.kernels.clear();
+            Basis::Own(_) => {
+                tables.shape.columns = DeviceColumns::Kernel { own: true };
+                tables.shape.kernels = Arc::default();
             }
         }
         Ok(tables)
@@ -112,10 +102,10 @@ impl Device for ReferenceDevice {
         self.has_f64 || precision == Precision::F32
     }
 
-    fn tables(&self, spec: TableSpec<'_>, precision: Precision) -> Result<Box<dyn Tables>, BackendError> {
+    fn tables(&self, basis: &Basis, precision: Precision) -> Result<Box<dyn Tables>, BackendError> {
         Ok(match precision {
-            Precision::F32 => Box::new(self.tables_in::<f32>(spec)?),
-            Precision::F64 => Box::new(self.tables_in::<f64>(spec)?),
+            Precision::F32 => Box::new(self.tables_in::<f32>(basis)?),
+            Precision::F64 => Box::new(self.tables_in::<f64>(basis)?),
         })
     }
 }
@@ -123,9 +113,7 @@ impl Device for ReferenceDevice {
 /// Tables in one floating-point type.
 pub struct ReferenceTables<R> {
     pub(super) reference: ReferenceDevice,
-    pub(super) extent: Extent,
-    pub(super) columns: DeviceColumns,
-    pub(super) kernels: Vec<KernelNumbers>,
+    pub(super) shape: SlotShape,
     pub(super) source: Arc<Vec<R>>,
     pub(super) base: Arc<Vec<R>>,
     kernel_error: f64,
@@ -133,42 +121,25 @@ pub struct ReferenceTables<R> {
 
 impl<R: Arithmetic> ReferenceTables<R> {
     /// Prepares columns from a formula: all now if they are few, otherwise each when needed.
-    fn evaluate(&mut self, form: &KernelForm, has_f64: bool) {
-        let n = self.extent.n_points;
-        let slots: Vec<u32> = (0..n as u32).collect();
-        if MADE_GRAM_BYTES < n * self.extent.stride * size_of::<R>() {
-            let coords = coordinates::<R>(form, self.extent);
-            self.columns = DeviceColumns::Kernel { own: false };
-            self.kernels = vec![KernelNumbers::of(form)];
+    fn evaluate(&mut self, form: &KernelForm) {
+        let extent = self.shape.extent;
+        if MADE_GRAM_BYTES < extent.n_points * extent.stride * size_of::<R>() {
+            let coords = coordinates::<R>(form, extent);
+            self.shape.columns = DeviceColumns::Kernel { own: false };
+            self.shape.kernels = Arc::new(vec![KernelNumbers::of(form)]);
             self.kernel_error = kernel_error(form, &coords, R::PRECISION);
             self.source = Arc::new(coords.values);
-        } else if has_f64 {
-            let coords = coordinates::<f64>(form, self.extent);
-            self.kernel_error = kernel_error(form, &coords, Precision::F64);
-            self.source = Arc::new(gram::<f64, R>(kernel_of(form), &coords.values, self.extent, &slots));
+        } else if self.reference.has_f64 {
+            (self.source, self.kernel_error) = gram::<f64, R>(form, extent);
         } else {
-            let coords = coordinates::<f32>(form, self.extent);
-            self.kernel_error = kernel_error(form, &coords, Precision::F32);
-            self.source = Arc::new(gram::<f32, R>(kernel_of(form), &coords.values, self.extent, &slots));
+            (self.source, self.kernel_error) = gram::<f32, R>(form, extent);
         }
-    }
-}
-
-/// Returns a form's parameters, rounded to a type.
-fn kernel_of<R: Arithmetic>(form: &KernelForm) -> ReferenceKernel<R> {
-    let numbers = KernelNumbers::of(form);
-    ReferenceKernel {
-        family: numbers.family,
-        dimension: numbers.dimension,
-        scale: R::of(numbers.scale),
-        offset: R::of(numbers.offset),
-        row_term: R::of(numbers.row_term),
     }
 }
 
 impl<R: Arithmetic> Tables for ReferenceTables<R> {
     fn most_slots(&self) -> usize {
-        let bytes = PLANES * self.extent.stride * size_of::<R>();
+        let bytes = PLANES * self.shape.extent.stride * size_of::<R>();
         PLANE_BYTES.checked_div(bytes).unwrap_or(1).max(1)
     }
 
@@ -179,24 +150,4 @@ impl<R: Arithmetic> Tables for ReferenceTables<R> {
     fn slots(&self, n_slots: usize) -> Result<Box<dyn DeviceSlots>, BackendError> {
         Ok(Box::new(ReferenceSlots::new(self, n_slots)))
     }
-}
-
-/// Returns a covariance's form, base and coordinates for one slot.
-pub(super) fn own_points<R: Arithmetic>(gram: &dyn GramSource, extent: Extent) -> Result<OwnPoints<R>, BackendError> {
-    let form = gram.form().filter(|_| gram.n_points() == extent.n_points).ok_or_else(no_form)?;
-    let coords = coordinates::<R>(&form, extent);
-    Ok(OwnPoints {
-        kernel: KernelNumbers::of(&form),
-        error: kernel_error(&form, &coords, R::PRECISION),
-        coords: coords.values,
-        base: Base::of_gram(gram).rounded(extent),
-    })
-}
-
-/// Data of a slot's own points.
-pub(super) struct OwnPoints<R> {
-    pub kernel: KernelNumbers,
-    pub error: f64,
-    pub coords: Vec<R>,
-    pub base: Vec<R>,
 }

@@ -12,9 +12,9 @@ const GROUPS: usize = 16;
 const MICRO: usize = 4;
 
 /// Entries `from_table` and `from_kernel`: computes `|R h|²` and `weights · h` at every point.
-pub fn factor<R: Arithmetic>(buffers: &mut Buffers<R>, n_factored: usize, from_kernel: bool) {
-    for w in buffers.list(1, n_factored) {
-        let work = buffers.works[w];
+pub fn factor<R: Arithmetic>(buffers: &mut Buffers<R>, from_kernel: bool) {
+    for w in buffers.list(1, buffers.round.factored.len()) {
+        let work = buffers.round.works[w];
         let n = work.factor_len as usize;
         let used = n.saturating_sub(buffers.dropped);
         for x in 0..buffers.extent.n_points {
@@ -26,7 +26,7 @@ pub fn factor<R: Arithmetic>(buffers: &mut Buffers<R>, n_factored: usize, from_k
                 // Four rows of a thread are squared together.
                 let mut together = R::default();
                 for row in first..(first + MICRO).min(n) {
-                    let packed = &buffers.coefficients[work.factor_at as usize + row * (row + 1) / 2..];
+                    let packed = &buffers.round.coefficients[work.factor_at as usize + row * (row + 1) / 2..];
                     let mut sum = R::default();
                     for (k, &value) in h.iter().enumerate().take(row + 1) {
                         sum += packed[k] * value;
@@ -35,7 +35,7 @@ pub fn factor<R: Arithmetic>(buffers: &mut Buffers<R>, n_factored: usize, from_k
                 }
                 squares[first / MICRO % GROUPS] += together;
             }
-            let weights = &buffers.coefficients[work.factor_at as usize + n * (n + 1) / 2..];
+            let weights = &buffers.round.coefficients[work.factor_at as usize + n * (n + 1) / 2..];
             for (k, &value) in h.iter().enumerate() {
                 means[k % GROUPS] += weights[k] * value;
             }

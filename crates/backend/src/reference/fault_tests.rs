@@ -1,30 +1,27 @@
 //! Tests that every planted fault shows in its own way.
 
-use super::cases_tests::{CaseDraws, OwnedWork, ReferenceStart, TestBasis};
+use super::cases_tests::{CaseDraws, OwnedWork, TestBasis, collect, submit};
 use super::{Fault, ReferenceDevice};
 use crate::BackendError;
-use crate::device::{Answer, Device, Precision};
+use crate::device::{Answer, Device, Precision, Start};
 
 /// Returns the results of two rounds with a fault: a reset to the prior, then an observation.
 fn two_rounds(fault: Fault) -> Vec<Result<Answer, BackendError>> {
     let mut draws = CaseDraws(3);
     let basis = TestBasis::features(&mut draws, 300, 5);
     let mut slots = ReferenceDevice::with_fault(fault)
-        .tables(basis.spec(), Precision::F32)
+        .tables(&basis.to_basis(), Precision::F32)
         .and_then(|tables| tables.slots(1))
         .expect("slots");
-    let mut first = OwnedWork::keep(0);
-    first.start = ReferenceStart::Prior;
+    let first = OwnedWork::from(0, Start::Prior);
     let mut second = OwnedWork::keep(0);
     second.visit = Some((Some(vec![1.0; 5]), 0.1, 0.1));
-    let mut answers = Vec::new();
     [first, second]
-        .iter()
+        .into_iter()
         .zip(1..)
         .map(|(work, stamp)| {
-            slots.submit(stamp, &[work.work()])?;
-            slots.collect(&mut answers)?;
-            Ok(answers[0].clone())
+            submit(&mut *slots, stamp, &[work])?;
+            Ok(collect(&mut *slots)?.swap_remove(0))
         })
         .collect()
 }
@@ -47,13 +44,14 @@ fn faults_start_when_they_say() {
 fn a_round_that_does_not_fit_is_refused() {
     let mut draws = CaseDraws(4);
     let basis = TestBasis::features(&mut draws, 30, 5);
-    let tables = ReferenceDevice::default().tables(basis.spec(), Precision::F64).expect("tables");
+    let tables = ReferenceDevice::default().tables(&basis.to_basis(), Precision::F64).expect("tables");
     let mut slots = tables.slots(2).expect("slots");
-    assert!(slots.collect(&mut Vec::new()).is_err());
+    assert!(collect(&mut *slots).is_err());
     let mut short = OwnedWork::keep(0);
     short.visit = Some((Some(vec![1.0; 4]), 0.1, 0.1));
-    assert!(slots.submit(1, &[short.work()]).is_err());
-    assert!(slots.submit(1, &[OwnedWork::keep(2).work()]).is_err());
-    assert!(slots.submit(1, &[OwnedWork::keep(1).work(), OwnedWork::keep(0).work()]).is_err());
-    assert!(slots.submit(1, &[OwnedWork::keep(0).work(), OwnedWork::keep(1).work()]).is_ok());
+    assert!(submit(&mut *slots, 1, &[short]).is_err());
+    let mut keep = |works: &[usize]| submit(&mut *slots, 1, &works.iter().map(|&slot| OwnedWork::keep(slot)).collect::<Vec<_>>());
+    assert!(keep(&[2]).is_err());
+    assert!(keep(&[1, 0]).is_err());
+    assert!(keep(&[0, 1]).is_ok());
 }

@@ -1,19 +1,22 @@
-//! Implements `gram.wgsl`: writes the Gram columns of a list of points.
+//! Implements `gram.wgsl`: writes the Gram columns of all points.
 
 use super::arithmetic::Arithmetic;
-use super::kernel::{ReferenceKernel, kernel};
-use crate::device::tables::Extent;
+use super::kernel::kernel;
+use crate::device::tables::{Extent, KernelNumbers, coordinates, kernel_error};
+use privateer_gp::score::KernelForm;
+use std::sync::Arc;
 
-/// Returns the columns `h_i(x) = k(z_i, x)` for the points of a list.
+/// Returns the columns `h_i(x) = k(z_i, x)`, with a bound on their error beyond a rounding.
 ///
-/// Values are evaluated in `R` and rounded to `Out`, and zero beyond the last point.
-pub fn gram<R: Arithmetic, Out: Arithmetic>(form: ReferenceKernel<R>, coords: &[R], extent: Extent, slots: &[u32]) -> Vec<Out> {
-    let mut table = vec![Out::default(); slots.len() * extent.stride];
-    for (column, &slot) in slots.iter().enumerate() {
+/// Values are evaluated in `W` and rounded to `R`, and zero beyond the last point.
+pub fn gram<W: Arithmetic, R: Arithmetic>(form: &KernelForm, extent: Extent) -> (Arc<Vec<R>>, f64) {
+    let coords = coordinates::<W>(form, extent);
+    let numbers = KernelNumbers::of(form).rounded();
+    let mut table = vec![R::default(); extent.n_points * extent.stride];
+    for point in 0..extent.n_points {
         for x in 0..extent.n_points {
-            let value = kernel(form, coords, extent.stride, slot as usize, x);
-            table[column * extent.stride + x] = Out::of(value.wide());
+            table[point * extent.stride + x] = R::of(kernel(numbers, &coords.values, extent.stride, point, x).wide());
         }
     }
-    table
+    (Arc::new(table), kernel_error(form, &coords, W::PRECISION))
 }

@@ -2,28 +2,7 @@
 
 use super::arithmetic::Arithmetic;
 use crate::device::Precision;
-
-/// `1 / n!` for n = 13 down to 8: terms used in f64 only.
-const HIGH_TERMS: [f64; 6] = [
-    1.605_904_383_682_161_5e-10,
-    2.087_675_698_786_81e-9,
-    2.505_210_838_544_172e-8,
-    2.755_731_922_398_589e-7,
-    2.755_731_922_398_589e-6,
-    2.480_158_730_158_73e-5,
-];
-
-/// `1 / n!` for n = 7 down to 0.
-const LOW_TERMS: [f64; 8] = [
-    1.984_126_984_126_984e-4,
-    1.388_888_888_888_889e-3,
-    8.333_333_333_333_333e-3,
-    4.166_666_666_666_666_4e-2,
-    1.666_666_666_666_666_6e-1,
-    0.5,
-    1.0,
-    1.0,
-];
+use crate::device::tables::{INVERSE_FACTORIALS, KernelNumbers};
 
 /// Returns `exp(-t)` for `t >= 0`, and 0 beyond [`Arithmetic::EXP_CUTOFF`].
 ///
@@ -35,12 +14,9 @@ pub fn exp_negative<R: Arithmetic>(t: R) -> R {
     let k = (t * R::of(std::f64::consts::LOG2_E) + R::of(0.5)).floor();
     let y = k * R::LN2[1] - (t - k * R::LN2[0]);
     let mut sum = R::default();
-    if R::PRECISION == Precision::F64 {
-        for term in HIGH_TERMS {
-            sum = sum * y + R::of(term);
-        }
-    }
-    for term in LOW_TERMS {
+    // Terms from n = 8 on are used in f64 only.
+    let first = if R::PRECISION == Precision::F64 { 0 } else { 6 };
+    for &term in &INVERSE_FACTORIALS[first..] {
         sum = sum * y + R::of(term);
     }
     let bits = k.wide() as u32;
@@ -57,9 +33,7 @@ pub fn exp_negative<R: Arithmetic>(t: R) -> R {
 
 /// `sin` and `cos` of a reduced angle, `|r| <= pi/4`, and the quadrant of the full angle.
 pub struct ReducedAngle {
-    /// `sin r`
     pub sin: f64,
-    /// `cos r`
     pub cos: f64,
     /// Number of quarter turns, modulo 4.
     pub quadrant: u32,
@@ -110,24 +84,9 @@ impl ReducedAngle {
     }
 }
 
-/// A kernel's parameters in the floating-point type of a pass.
-#[derive(Debug, Clone, Copy)]
-pub struct ReferenceKernel<R> {
-    /// Index of the formula.
-    pub family: u32,
-    /// Number of coordinates of a point.
-    pub dimension: u32,
-    /// Factor on the correlation.
-    pub scale: R,
-    /// Constant term.
-    pub offset: R,
-    /// Term added for a point with itself.
-    pub row_term: R,
-}
-
 /// Returns `k(z_a, z_b)`.
 /// * `coords` — `dimension x stride`
-pub fn kernel<R: Arithmetic>(kernel: ReferenceKernel<R>, coords: &[R], stride: usize, a: usize, b: usize) -> R {
+pub fn kernel<R: Arithmetic>(kernel: KernelNumbers<R>, coords: &[R], stride: usize, a: usize, b: usize) -> R {
     let mut sum = R::default();
     for axis in 0..kernel.dimension as usize {
         let (za, zb) = (coords[axis * stride + a], coords[axis * stride + b]);

@@ -2,7 +2,7 @@
 
 use super::arithmetic::Arithmetic;
 use super::cases_tests::{CaseDraws, TestGram};
-use super::kernel::{ReferenceKernel, exp_negative, kernel, turned};
+use super::kernel::{exp_negative, kernel, turned};
 use crate::device::tables::{Extent, KernelNumbers, coordinates, kernel_error};
 use privateer_gp::score::{GramSource, KernelFamily, KernelForm};
 
@@ -45,14 +45,7 @@ fn sine_and_cosine_are_within_a_few_roundoffs() {
 fn kernel_share<R: Arithmetic>(gram: &TestGram) -> f64 {
     let extent = Extent::new(gram.n_points());
     let coords = coordinates::<R>(&gram.form, extent);
-    let numbers = KernelNumbers::of(&gram.form);
-    let form = ReferenceKernel {
-        family: numbers.family,
-        dimension: numbers.dimension,
-        scale: R::of(numbers.scale),
-        offset: R::of(numbers.offset),
-        row_term: R::of(numbers.row_term),
-    };
+    let form = KernelNumbers::of(&gram.form).rounded();
     let error = |a: usize, b: usize| (kernel(form, &coords.values, extent.stride, a, b).wide() - gram.entry(a, b)).abs();
     let most = (0..extent.n_points).flat_map(|a| (0..=a).map(move |b| (a, b))).map(|(a, b)| error(a, b)).fold(0.0, f64::max);
     most / kernel_error(&gram.form, &coords, R::PRECISION)

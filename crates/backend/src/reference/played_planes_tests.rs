@@ -16,7 +16,7 @@ pub struct ReferencePlayer<R> {
 
 impl<R: Arithmetic> ReferencePlayer<R> {
     pub fn new(reference: &ReferenceDevice, basis: &TestBasis, n_slots: usize) -> Self {
-        let tables = reference.tables_in::<R>(basis.spec()).expect("tables");
+        let tables = reference.tables_in::<R>(&basis.to_basis()).expect("tables");
         let mut slots = ReferenceSlots::<R>::new(&tables, n_slots);
         let mut kernel_errors = vec![tables.kernel_error(); n_slots];
         if let TestBasis::Own(grams) = basis {

@@ -3,8 +3,9 @@
 //! It bounds the rounding of a device that computes in its type in any order of sums, and reports whether planes and
 //! answers are within the bounds.
 
-use super::cases_tests::{OwnedWork, ReferenceStart, TestBasis};
-use crate::device::{Answer, CAPACITY, Precision};
+use super::buffers::{MEAN, P, VARIANCE};
+use super::cases_tests::{OwnedWork, TestBasis};
+use crate::device::{Answer, CAPACITY, Precision, Start};
 use privateer_gp::score::VarianceForm;
 
 /// A number with a bound on a device's error.
@@ -14,22 +15,14 @@ pub struct Known {
     pub error: f64,
 }
 
-/// Values of one slot, point by point.
-#[derive(Debug, Clone, Default)]
-pub struct RefereeState {
-    pub p: Vec<Known>,
-    pub mean: Vec<Known>,
-    pub variance: Vec<Known>,
-    pub error: Vec<Known>,
-}
-
 /// The referee of all slots.
 pub struct Referee<'a> {
     basis: &'a TestBasis,
     u: f64,
     sqrt_error: f64,
     kernel_error: Vec<f64>,
-    pub slots: Vec<RefereeState>,
+    /// Planes of each slot, point by point.
+    pub slots: Vec<[Vec<Known>; 4]>,
 }
 
 impl<'a> Referee<'a> {
@@ -37,8 +30,7 @@ impl<'a> Referee<'a> {
     /// * `kernel_error` — of each slot
     pub fn new(basis: &'a TestBasis, precision: Precision, kernel_error: Vec<f64>) -> Self {
         let zero = vec![Known::default(); basis.n_points()];
-        let slot = RefereeState { p: zero.clone(), mean: zero.clone(), variance: zero.clone(), error: zero };
-        let slots = vec![slot; kernel_error.len()];
+        let slots = vec![[(); 4].map(|()| zero.clone()); kernel_error.len()];
         // The referee itself rounds in f64.
         let u = precision.unit() + if precision == Precision::F64 { precision.unit() } else { 0.0 };
         Self { basis, u, sqrt_error: precision.sqrt_error(), kernel_error, slots }
@@ -64,10 +56,10 @@ impl<'a> Referee<'a> {
             let (prior, residual) = self.basis.base(work.slot, x);
             let rounded = |value: f64| Known { value, error: 2.0 * u * value.abs() };
             let started = match &work.start {
-                ReferenceStart::Keep => None,
-                ReferenceStart::Prior => Some((Known::default(), Known { value: prior, error: 4.0 * u * prior })),
-                ReferenceStart::Upload { mean, variance } => Some((rounded(mean[x]), rounded(variance[x]))),
-                ReferenceStart::Factor(factor) => {
+                Start::Keep => None,
+                Start::Prior => Some((Known::default(), Known { value: prior, error: 4.0 * u * prior })),
+                Start::Upload { mean, variance } => Some((rounded(mean[x]), rounded(variance[x]))),
+                Start::Factor(factor) => {
                     let n = factor.weights.len();
                     let (mut square, mut error) = (0.0, 0.0);
                     for i in 0..n {
@@ -82,22 +74,21 @@ impl<'a> Referee<'a> {
             };
             let row = work.visit.as_ref().and_then(|(row, ..)| row.as_ref());
             let weighted = work.weights.as_ref().map(|weights| self.sum(work, weights, x));
-            let p = row.map_or(self.slots[work.slot].p[x], |row| self.sum(work, row, x));
+            let p = row.map_or(self.slots[work.slot][P][x], |row| self.sum(work, row, x));
             let sqrt_error = self.sqrt_error;
-            let slot = &mut self.slots[work.slot];
-            slot.p[x] = p;
-            if let Some((mean, variance)) = started {
-                (slot.mean[x], slot.variance[x]) = (mean, variance);
-                slot.error[x] = Known::default();
+            let [slot_p, mean, variance, error] = self.slots[work.slot].each_mut().map(|plane| &mut plane[x]);
+            *slot_p = p;
+            if let Some(started) = started {
+                (*mean, *variance) = started;
+                *error = Known::default();
             }
-            let (variance, before, band) = (slot.variance[x], slot.error[x], work.band);
+            let (before, band) = (*error, work.band);
             let (mut along, mut along_error) = (0.0, 0.0);
             if let Some((_, scale, _)) = work.visit {
                 along = (scale * p.value).abs();
                 along_error = scale.abs() * p.error + 2.0 * u * along;
             }
             let square = variance.value.max(0.0) + before.value;
-            let error = &mut slot.error[x];
             error.value += band.c0 + band.c1 * along + band.c2 * variance.value.max(0.0) + band.c3 * square.sqrt();
             error.error += band.c1 * along_error
                 + band.c2 * variance.error
@@ -105,7 +96,6 @@ impl<'a> Referee<'a> {
                 + 40.0 * u * error.value;
             if let Some((_, scale, step)) = work.visit {
                 let s2 = scale * scale;
-                let (mean, variance) = (&mut slot.mean[x], &mut slot.variance[x]);
                 variance.value -= s2 * p.value * p.value;
                 variance.error += s2 * (2.0 * p.value.abs() * p.error + p.error * p.error + 10.0 * u * p.value * p.value);
                 variance.error += 2.0 * u * variance.value.abs();
@@ -121,8 +111,7 @@ impl<'a> Referee<'a> {
 
     /// Returns both ends of a point's interval.
     fn ends(&self, work: &OwnedWork, x: usize) -> (Known, Known) {
-        let slot = &self.slots[work.slot];
-        let (mean, variance, error) = (slot.mean[x], slot.variance[x], slot.error[x]);
+        let [_, mean, variance, error] = self.slots[work.slot].each_ref().map(|plane| plane[x]);
         let e = error.value;
         let moved = variance.error + error.error + 8.0 * self.u * (variance.value.abs() + e);
         let end = |sign: f64| {
@@ -140,13 +129,7 @@ impl<'a> Referee<'a> {
     /// Returns the first error in a slot's planes, if any.
     /// * `planes` — p, mean, variance, error, each at least as long as the domain
     pub fn check_planes(&self, slot: usize, planes: &[Vec<f64>; 4]) -> Result<(), String> {
-        let known = &self.slots[slot];
-        for (name, known, plane) in [
-            ("p", &known.p, &planes[0]),
-            ("mean", &known.mean, &planes[1]),
-            ("variance", &known.variance, &planes[2]),
-            ("error", &known.error, &planes[3]),
-        ] {
+        for ((name, known), plane) in ["p", "mean", "variance", "error"].into_iter().zip(&self.slots[slot]).zip(planes) {
             for (x, known) in known.iter().enumerate() {
                 let apart = (plane[x] - known.value).abs();
                 if apart.is_nan() || known.error < apart {
@@ -160,8 +143,7 @@ impl<'a> Referee<'a> {
     /// Returns the first difference beyond the bounds between the planes of two devices, if any.
     #[cfg(feature = "gpu")]
     pub fn check_apart(&self, slot: usize, left: &[Vec<f64>; 4], right: &[Vec<f64>; 4]) -> Result<(), String> {
-        let known = &self.slots[slot];
-        for (plane, known) in [&known.p, &known.mean, &known.variance, &known.error].into_iter().enumerate() {
+        for (plane, known) in self.slots[slot].iter().enumerate() {
             for (x, known) in known.iter().enumerate() {
                 let (a, b) = (left[plane][x], right[plane][x]);
                 if known.error < (a - b).abs() {
@@ -191,12 +173,12 @@ impl<'a> Referee<'a> {
         for (name, got, (low, high)) in [
             ("best lower", answer.best_lower, lower),
             ("best upper", answer.best_upper, most(&mut ends.iter().map(|ends| ends.1))),
-            ("largest variance", answer.largest_variance, most(&mut scored.iter().map(|&x| slot.variance[x as usize]))),
+            ("largest variance", answer.largest_variance, most(&mut scored.iter().map(|&x| slot[VARIANCE][x as usize]))),
             (
                 "largest mean",
                 answer.largest_mean,
                 most(&mut scored.iter().map(|&x| {
-                    let mean = slot.mean[x as usize];
+                    let mean = slot[MEAN][x as usize];
                     Known { value: mean.value.abs(), error: mean.error }
                 })),
             ),

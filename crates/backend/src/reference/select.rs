@@ -13,8 +13,8 @@ const NOWHERE: u32 = u32::MAX;
 /// Runs step 4 of every work; the list of points is ascending.
 pub fn select<R: Arithmetic>(buffers: &mut Buffers<R>) {
     let n_tiles = buffers.extent.n_tiles();
-    for w in 0..buffers.works.len() {
-        let work = buffers.works[w];
+    for w in 0..buffers.round.works.len() {
+        let work = buffers.round.works[w];
         let tiles = (work.n_scored as usize).div_ceil(TILE);
         let mut maxima = [-R::LARGEST, -R::LARGEST, -R::LARGEST, R::default()];
         let mut n_scored = 0;
@@ -33,7 +33,7 @@ pub fn select<R: Arithmetic>(buffers: &mut Buffers<R>) {
                 continue;
             }
             for place in tile * TILE..((tile + 1) * TILE).min(work.n_scored as usize) {
-                let x = if work.listed == 0 { place as u32 } else { buffers.indices[work.subset_at as usize + place] };
+                let x = if work.listed == 0 { place as u32 } else { buffers.round.indices[work.subset_at as usize + place] };
                 let one = scored(buffers, w, x as usize);
                 if one.counts && best_lower <= one.upper {
                     if let Some(slot) = list.get_mut(count as usize) {

@@ -2,14 +2,13 @@
 
 use super::arithmetic::Arithmetic;
 use super::buffers::{Buffers, MEAN};
-use super::device::{ReferenceTables, own_points};
+use super::device::ReferenceTables;
 use super::fault::Fault;
 use super::{factor, project, select, update};
 use crate::BackendError;
 use crate::device::answer::{ANSWER_WORDS, HEADER, MAXIMA};
-use crate::device::pack::{Gathered, SlotShape};
-use crate::device::tables::{DeviceColumns, KernelNumbers};
-use crate::device::{Answers, DeviceSlots, Parcel, Precision};
+use crate::device::tables::DeviceColumns;
+use crate::device::{Answers, DeviceSlots, Parcel, Precision, SlotShape};
 use privateer_gp::score::GramSource;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -17,56 +16,46 @@ use std::sync::atomic::{AtomicU64, Ordering};
 /// Slots in one floating-point type.
 pub struct ReferenceSlots<R> {
     pub(super) buffers: Buffers<R>,
-    packed: Gathered<R>,
     shape: SlotShape,
     fault: Option<Fault>,
     rounds: Arc<AtomicU64>,
+    sent: u64,
     /// Number of answers of the round in flight.
     in_flight: Option<usize>,
 }
 
 impl<R: Arithmetic> ReferenceSlots<R> {
     pub(super) fn new(tables: &ReferenceTables<R>, n_slots: usize) -> Self {
-        let mut buffers = Buffers::new(tables.extent, n_slots, Arc::clone(&tables.source), Arc::clone(&tables.base));
-        let fault = tables.reference.fault();
+        let mut buffers = Buffers::new(tables.shape.extent, n_slots, Arc::clone(&tables.source), Arc::clone(&tables.base));
+        let fault = tables.reference.fault;
         buffers.dropped = usize::from(fault == Some(Fault::DropsLastFeature));
         buffers.skipped_tiles = usize::from(fault == Some(Fault::SkipsLastTile));
         Self {
             buffers,
-            packed: Gathered::default(),
-            shape: SlotShape {
-                n_slots,
-                extent: tables.extent,
-                columns: tables.columns,
-                kernels: Arc::new(tables.kernels.clone()),
-                coords_stride: 0,
-            },
+            shape: SlotShape { n_slots, ..tables.shape.clone() },
             fault,
-            rounds: Arc::clone(tables.reference.rounds()),
+            rounds: Arc::clone(&tables.reference.rounds),
+            sent: 0,
             in_flight: None,
         }
     }
 
     /// Runs all passes of a packed round.
     fn run(&mut self, not_a_number: bool) {
-        let (buffers, packed) = (&mut self.buffers, &mut self.packed);
-        std::mem::swap(&mut buffers.works, &mut packed.works);
-        std::mem::swap(&mut buffers.numbers, &mut packed.numbers);
-        std::mem::swap(&mut buffers.indices, &mut packed.indices);
-        std::mem::swap(&mut buffers.coefficients, &mut packed.coefficients);
-        for upload in &packed.uploads {
+        let buffers = &mut self.buffers;
+        for upload in &buffers.round.uploads {
             let at = buffers.plane(upload.slot as u32, MEAN);
             buffers.planes[at..at + upload.values.len()].copy_from_slice(&upload.values);
         }
         let from_kernel = matches!(self.shape.columns, DeviceColumns::Kernel { .. });
         buffers.not_a_number = not_a_number;
-        factor::factor(buffers, packed.n_factored, from_kernel);
+        factor::factor(buffers, from_kernel);
         match self.shape.columns {
-            DeviceColumns::Features(_) => project::shared(buffers, packed.n_projected),
-            DeviceColumns::Gram | DeviceColumns::Kernel { .. } => project::gather(buffers, packed.n_projected, from_kernel),
+            DeviceColumns::Features(_) => project::shared(buffers),
+            DeviceColumns::Gram | DeviceColumns::Kernel { .. } => project::gather(buffers, from_kernel),
         }
         update::update(buffers);
-        update::list(buffers, packed.n_listed);
+        update::list(buffers);
         select::select(buffers);
     }
 }
@@ -83,8 +72,8 @@ impl<R: Arithmetic> DeviceSlots for ReferenceSlots<R> {
     fn send(&mut self, parcels: &mut [Parcel]) -> Result<(), BackendError> {
         let round = self.rounds.fetch_add(1, Ordering::Relaxed);
         self.in_flight = None;
-        self.packed.gather(parcels.iter_mut().filter_map(R::packed))?;
-        let n_works = self.packed.works.len();
+        self.sent += self.buffers.round.gather(parcels.iter_mut().filter_map(R::packed))?;
+        let n_works = self.buffers.round.works.len();
         let after = |first: u64| first <= round;
         match self.fault {
             Some(Fault::LosesDevice { after_rounds }) if after(after_rounds) => {
@@ -115,29 +104,19 @@ impl<R: Arithmetic> DeviceSlots for ReferenceSlots<R> {
     }
 
     fn sent(&self) -> u64 {
-        self.packed.sent
+        self.sent
     }
 
     fn set_points(&mut self, slot: usize, gram: &dyn GramSource) -> Result<f64, BackendError> {
-        if self.shape.columns != (DeviceColumns::Kernel { own: true }) || self.shape.n_slots <= slot {
-            return Err(BackendError::unsuitable("these slots take no points of their own"));
-        }
-        let extent = self.buffers.extent;
-        let own = own_points::<R>(gram, extent)?;
+        let own = self.shape.own_points::<R>(slot, gram)?;
+        let room = |values: &[R]| Arc::new(vec![R::default(); self.shape.n_slots * values.len()]);
         if self.shape.kernels.is_empty() {
-            self.shape.kernels =
-                Arc::new(vec![KernelNumbers { dimension: own.kernel.dimension, ..KernelNumbers::NONE }; self.shape.n_slots]);
-            self.shape.coords_stride = own.coords.len();
-            self.buffers.source = Arc::new(vec![R::default(); self.shape.n_slots * self.shape.coords_stride]);
-            self.buffers.base = Arc::new(vec![R::default(); self.shape.n_slots * own.base.len()]);
+            (self.buffers.source, self.buffers.base) = (room(&own.coords), room(&own.base));
         }
-        if own.coords.len() != self.shape.coords_stride {
-            return Err(BackendError::unsuitable("the points of two slots differ in their number of coordinates"));
+        self.shape.take(slot, &own)?;
+        for (all, values) in [(&mut self.buffers.source, &own.coords), (&mut self.buffers.base, &own.base)] {
+            Arc::make_mut(all)[slot * values.len()..][..values.len()].copy_from_slice(values);
         }
-        Arc::make_mut(&mut self.shape.kernels)[slot] = own.kernel;
-        Arc::make_mut(&mut self.buffers.source)[slot * self.shape.coords_stride..][..own.coords.len()]
-            .copy_from_slice(&own.coords);
-        Arc::make_mut(&mut self.buffers.base)[slot * own.base.len()..][..own.base.len()].copy_from_slice(&own.base);
         Ok(own.error)
     }
 }

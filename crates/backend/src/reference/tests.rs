@@ -1,12 +1,12 @@
 //! Tests the reference device against direct evaluation.
 
 use super::arithmetic::Arithmetic;
-use super::cases_tests::{CaseDraws, OwnedWork, ReferenceStart, TestBasis, TestGram, play_every_case, script};
+use super::cases_tests::{CaseDraws, OwnedWork, TestBasis, TestGram, answers, factor, play_every_case, script};
 use super::played_planes_tests::ReferencePlayer;
 use super::referee_tests::Referee;
 use super::{Fault, ReferenceDevice};
-use crate::device::{Answer, CAPACITY, DeviceSlots, SlotWork, Tables};
-use privateer_gp::score::KernelFamily;
+use crate::device::{CAPACITY, Start, Tables};
+use privateer_gp::score::{KernelFamily, VarianceForm};
 
 /// Plays a script on the reference device; returns the first error, if any.
 fn played<R: Arithmetic>(
@@ -17,12 +17,8 @@ fn played<R: Arithmetic>(
 ) -> Result<(), String> {
     let mut player = ReferencePlayer::<R>::new(reference, basis, n_slots);
     let mut referee = Referee::new(basis, R::PRECISION, std::mem::take(&mut player.kernel_errors));
-    let mut answers: Vec<Answer> = Vec::new();
     for (stamp, round) in (1u32..).zip(rounds) {
-        let works: Vec<SlotWork<'_>> = round.iter().map(OwnedWork::work).collect();
-        player.slots.submit(stamp, &works).expect("submit");
-        player.slots.collect(&mut answers).expect("collect");
-        assert_eq!(answers.len(), works.len());
+        let answers = answers(&mut player.slots, stamp, round);
         for (work, answer) in round.iter().zip(&answers) {
             referee.play(work);
             referee.check_planes(work.slot, &player.planes(work.slot))?;
@@ -51,8 +47,7 @@ fn every_case() {
 fn an_empty_basis() {
     let mut draws = CaseDraws(40);
     let basis = TestBasis::Gram(TestGram::new(&mut draws, KernelFamily::SquaredExponential, 300, 1, false));
-    let mut work = OwnedWork::keep(0);
-    work.start = ReferenceStart::Factor(super::cases_tests::factor(&mut draws, 0, privateer_gp::score::VarianceForm::Removed));
+    let mut work = OwnedWork::from(0, Start::Factor(factor(&mut draws, 0, VarianceForm::Removed)));
     work.visit = Some((Some(Vec::new()), 0.5, 0.5));
     played_in_both(&basis, 1, &[vec![work]]);
 }
@@ -61,13 +56,10 @@ fn an_empty_basis() {
 fn more_candidates_than_fit_are_counted() {
     let mut draws = CaseDraws(41);
     let basis = TestBasis::Gram(TestGram::new(&mut draws, KernelFamily::SquaredExponential, 300, 1, true));
-    let mut work = OwnedWork::keep(0);
-    work.start = ReferenceStart::Prior;
-    let tables = ReferenceDevice::default().tables_in::<f32>(basis.spec()).expect("tables");
+    let work = OwnedWork::from(0, Start::Prior);
+    let tables = ReferenceDevice::default().tables_in::<f32>(&basis.to_basis()).expect("tables");
     let mut slots = tables.slots(1).expect("slots");
-    let mut answers = Vec::new();
-    slots.submit(1, &[work.work()]).expect("submit");
-    slots.collect(&mut answers).expect("collect");
+    let answers = answers(&mut *slots, 1, std::slice::from_ref(&work));
     assert_eq!((answers[0].count, answers[0].points.len()), (300, CAPACITY));
     played_in_both(&basis, 1, &[vec![work]]);
 }

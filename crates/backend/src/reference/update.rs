@@ -13,7 +13,6 @@ pub struct ScoredPoint<R> {
     pub lower: R,
     /// Upper end; the smallest number if the point does not count.
     pub upper: R,
-    /// Posterior variance.
     pub variance: R,
     /// Magnitude of the mean.
     pub mean: R,
@@ -41,15 +40,15 @@ impl<R: Arithmetic> ScoredPoint<R> {
 
 /// Computes the interval of a slot's point, from its planes.
 pub fn scored<R: Arithmetic>(buffers: &Buffers<R>, w: usize, x: usize) -> ScoredPoint<R> {
-    let slot = buffers.works[w].slot;
+    let slot = buffers.round.works[w].slot;
     let plane = |plane| buffers.planes[buffers.plane(slot, plane) + x];
-    ScoredPoint::of(&buffers.numbers[w], plane(MEAN), plane(VARIANCE), plane(VARIANCE_ERROR))
+    ScoredPoint::of(&buffers.round.numbers[w], plane(MEAN), plane(VARIANCE), plane(VARIANCE_ERROR))
 }
 
 /// `update.wgsl`: steps 1 and 2 for every point of every work; step 3 for works without a subset.
 pub fn update<R: Arithmetic>(buffers: &mut Buffers<R>) {
-    for w in 0..buffers.works.len() {
-        let (work, numbers) = (buffers.works[w], buffers.numbers[w]);
+    for w in 0..buffers.round.works.len() {
+        let (work, numbers) = (buffers.round.works[w], buffers.round.numbers[w]);
         for tile in 0..buffers.extent.n_tiles() - buffers.skipped_tiles {
             let mut tile_scored = [ScoredPoint::nothing(); TILE];
             for (thread, place_scored) in tile_scored.iter_mut().enumerate() {
@@ -94,16 +93,16 @@ pub fn update<R: Arithmetic>(buffers: &mut Buffers<R>) {
 }
 
 /// `list.wgsl`: step 3 for the points of a subset; tiles are ranges of the list.
-pub fn list<R: Arithmetic>(buffers: &mut Buffers<R>, n_listed: usize) {
-    for w in buffers.list(2, n_listed) {
-        let work = buffers.works[w];
+pub fn list<R: Arithmetic>(buffers: &mut Buffers<R>) {
+    for w in buffers.list(2, buffers.round.listed.len()) {
+        let work = buffers.round.works[w];
         let tiles = (work.n_scored as usize).div_ceil(TILE);
         for tile in 0..tiles - buffers.skipped_tiles.min(tiles) {
             let mut tile_scored = [ScoredPoint::nothing(); TILE];
             for (thread, place_scored) in tile_scored.iter_mut().enumerate() {
                 let place = tile * TILE + thread;
                 if place < work.n_scored as usize {
-                    *place_scored = scored(buffers, w, buffers.indices[work.subset_at as usize + place] as usize);
+                    *place_scored = scored(buffers, w, buffers.round.indices[work.subset_at as usize + place] as usize);
                 }
             }
             reduce(buffers, w, tile, &tile_scored);

@@ -2,7 +2,7 @@
 
 use super::interpolation::Interpolation;
 use crate::cpu::path::{pivots_pay, setup_work};
-use crate::cpu::vector::{GROUP, grouped_sum, sum_depth};
+use crate::cpu::vector::{GROUP, U, grouped_sum, sum_depth};
 use privateer_gp::score::FeatureTable;
 use std::sync::Arc;
 
@@ -11,9 +11,6 @@ use std::sync::Arc;
 /// The remaining error widens an interval by the form's distance from a multiple of the identity; more pivots would cost more
 /// than the candidates that they remove.
 const FINE: f64 = 8e-5;
-
-/// Unit roundoff of f64.
-const U: f64 = f64::EPSILON / 2.0;
 
 /// Points whose sums stay in the first-level cache.
 const POINTS: usize = 512;
@@ -37,9 +34,8 @@ enum PivotSearchState {
 }
 
 /// The pivots chosen so far.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Growing {
-    /// Indices of the pivots.
     pub pivots: Vec<usize>,
     /// One column of the factor per pivot: `l(x)_k` of all points.
     pub columns: Vec<Vec<f64>>,
@@ -50,7 +46,6 @@ pub struct Growing {
 }
 
 impl PivotGrowth {
-    /// Starts the set-up of a table.
     pub fn new(table: &Arc<FeatureTable>) -> Self {
         let squares = (0..table.n_points).map(|point| privateer_numerics::linalg::dot(table.row(point), table.row(point)));
         let residual: Vec<f64> = squares.map(|square| square * square).collect();
@@ -75,18 +70,15 @@ impl PivotGrowth {
                 .iter()
                 .enumerate()
                 .fold((0, f64::NEG_INFINITY), |best, (point, &d)| if best.1 < d { (point, d) } else { best });
-            if deepest <= (16.0 * entry_error(self.table.n_features, rank)).max(FINE * FINE) * self.largest * self.largest {
-                let work = setup_work(n, m, rank);
-                let PivotSearchState::Growing(grown) = std::mem::replace(&mut self.state, PivotSearchState::Never) else {
-                    return None;
-                };
+            if deepest <= (16.0 * entry_error(m, rank)).max(FINE * FINE) * self.largest * self.largest {
+                let grown = std::mem::take(growing);
                 let errors = Errors {
-                    entry: entry_error(self.table.n_features, rank) * self.largest * self.largest,
+                    entry: entry_error(m, rank) * self.largest * self.largest,
                     diagonal: 1.25 * (rank as f64 + 8.0) * U * self.largest * self.largest,
                     substitution: sum_depth(rank) * U * self.largest,
                 };
                 let made = Interpolation::new(&self.table, grown.pivots, grown.columns, &grown.residual, errors);
-                self.state = PivotSearchState::Ready(work, Arc::new(made));
+                self.state = PivotSearchState::Ready(setup_work(n, m, rank), Arc::new(made));
                 break;
             }
             if !pivots_pay(n, m, rank + 1) {
@@ -133,7 +125,6 @@ pub struct Errors {
 }
 
 impl Growing {
-    /// Adds a pivot.
     fn add(&mut self, pivot: usize, table: &FeatureTable, features: &[f64]) {
         let n = table.n_points;
         let root = self.residual[pivot].sqrt();

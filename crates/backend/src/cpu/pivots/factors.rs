@@ -12,12 +12,11 @@ pub const ROWS: usize = 4;
 pub const LANES: usize = 16;
 
 /// One number for each of sixteen trials.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
 #[repr(C, align(64))]
 pub struct Sixteen(pub [f32; LANES]);
 
 impl Sixteen {
-    /// The zero vector.
     pub const ZERO: Self = Self([0.0; LANES]);
 }
 

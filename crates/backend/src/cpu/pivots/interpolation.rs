@@ -13,7 +13,6 @@ const POINTS: usize = 480;
 pub struct Interpolation {
     /// `r`, the number of pivots.
     pub rank: usize,
-    /// The pivots.
     pub pivots: Vec<usize>,
     /// `C`, point by point.
     pub rows: Vec<f32>,

@@ -154,7 +154,7 @@ fn products<S: Simd, const V: usize, const P: usize>(
 ///
 /// `mean ± (c + c_size size + c_delta delta)` and `v ± (e + e_size size + e_rho rho + e_trace trace)`. In blocks, `inner`
 /// times the largest form and mean of the chosen points is added per unit of `|u|_1`.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct LaneEnds {
     pub beta: Sixteen,
     pub c: Sixteen,
@@ -243,24 +243,15 @@ impl WithSimd for Scores<'_> {
     }
 }
 
-/// Computes the largest magnitudes of chosen points, times a factor.
-pub struct LargestOfLanes<'a> {
-    pub values: &'a [Sixteen],
-    pub share: f32,
-    pub out: &'a mut Sixteen,
-}
-
-impl WithSimd for LargestOfLanes<'_> {
-    type Output = ();
-
-    #[inline(always)]
-    fn with_simd<S: Simd>(self, simd: S) {
+vectorised! {
+    /// Computes the largest magnitudes of chosen points, times a factor.
+    pub fn largest_of_lanes(values: &[Sixteen], share: f32, out: &mut Sixteen) where simd: S {
         for slice in 0..LANES / S::F32_LANES {
             let mut most = simd.splat_f32s(0.0);
-            for value in self.values {
+            for value in values {
                 most = simd.max_f32s(most, simd.abs_f32s(load::<S>(value, slice)));
             }
-            store::<S>(self.out, slice, simd.mul_f32s(most, simd.splat_f32s(self.share)));
+            store::<S>(out, slice, simd.mul_f32s(most, simd.splat_f32s(share)));
         }
     }
 }

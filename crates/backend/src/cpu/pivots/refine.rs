@@ -34,7 +34,6 @@ pub struct Alone<'a> {
     fine: Fine,
     /// Forms at the pivots.
     forms: Vec<f64>,
-    /// The rounded weights.
     weights: Vec<f64>,
 }
 
@@ -66,7 +65,6 @@ impl At {
 }
 
 impl<'a> Alone<'a> {
-    /// Extracts a trial from its SIMD lane.
     pub fn new(tables: PivotTables<'a>, fine: Fine, lane: usize, forms: &[Sixteen], weights: &[Sixteen]) -> Self {
         let of = |values: &[Sixteen]| values.iter().map(|value| f64::from(value.0[lane])).collect();
         Self { tables, fine, forms: of(forms), weights: of(weights) }

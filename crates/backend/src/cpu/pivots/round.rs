@@ -2,7 +2,7 @@
 
 use super::factors::{FactorLanes, FactorNorms, LANES, Sixteen, usable};
 use super::interpolation::Interpolation;
-use super::kernels::{self, LaneEnds, LargestOfLanes, POINTS, Products, Scores, lane_forms};
+use super::kernels::{self, LaneEnds, POINTS, Products, Scores, lane_forms, largest_of_lanes};
 use super::refine::{Alone, Fine};
 use super::table::PivotTable;
 use crate::playable::playable;
@@ -34,7 +34,7 @@ pub struct PivotScreen {
 }
 
 /// Sixteen interleaved trials.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct LaneGroup {
     factors: FactorLanes,
     /// Forms at the pivots.
@@ -56,9 +56,7 @@ struct CandidateTile {
 
 /// One trial of a round.
 pub struct AskedTrial<'a> {
-    /// The request.
     pub request: TrialScore<'a>,
-    /// Its model's factor.
     pub factor: Factor<'a>,
 }
 
@@ -69,15 +67,6 @@ pub struct PivotTables<'a> {
     pub table: &'a PivotTable,
     pub features: &'a FeatureTable,
     pub scale: &'a Scale,
-}
-
-impl Default for LaneGroup {
-    fn default() -> Self {
-        let zero = Sixteen::ZERO;
-        let ends =
-            LaneEnds { beta: zero, c: zero, c_size: zero, c_delta: zero, e: zero, e_size: zero, e_rho: zero, e_trace: zero };
-        Self { factors: FactorLanes::default(), forms: Vec::new(), ends, best_lower: zero, fine: [None; LANES], kept: Vec::new() }
-    }
 }
 
 impl PivotScreen {
@@ -162,8 +151,7 @@ impl LaneGroup {
             return None;
         }
         // Entry by entry `|R| <= s I + |N|`, so the norm of `|R| |phi|` is at most `(s + |N|_F) |phi|`.
-        let FormErrors { largest, at_pivot } =
-            FormErrors::of(form, centre + rows, h, kernels::row_depth(m), kernels::square_depth(m));
+        let (largest, at_pivot) = form_errors(form, centre + rows, h, m);
         let sum = gamma(kernels::product_depth(table.rank));
         let state = asked.request.model.state_error();
         let size = table.largest_size.max(by.largest_size);
@@ -223,7 +211,6 @@ impl LaneGroup {
         points.filter(outside).count() as u64
     }
 
-    /// Writes the candidates of a trial.
     fn candidates(&self, tables: PivotTables<'_>, request: &TrialScore<'_>, lane: usize, out: &mut Candidates) {
         out.points.clear();
         if self.fine[lane].is_none() {
@@ -288,11 +275,7 @@ fn multiply<const V: usize>(table: &PivotTable, groups: [&mut LaneGroup; V]) {
             let share = (ROUNDED_UP * 1.25 * (kernels::product_depth(block.chosen) + 3.0) * U) as f32;
             for (what, chosen) in chosen.iter().enumerate() {
                 for (inner, values) in inner.iter_mut().zip(chosen) {
-                    arch.dispatch(LargestOfLanes {
-                        values: &values.as_flattened()[..block.chosen],
-                        share,
-                        out: &mut inner[what],
-                    });
+                    largest_of_lanes(&values.as_flattened()[..block.chosen], share, &mut inner[what]);
                 }
             }
         }
@@ -333,26 +316,16 @@ fn gamma(depth: f64) -> f64 {
     1.25 * (depth + 3.0) * U
 }
 
-/// Error bounds of the forms `|R phi|²` at pivots.
-struct FormErrors {
-    /// Bound on the largest form.
-    largest: f64,
-    /// Bound on the error of a form.
-    at_pivot: f64,
-}
-
-impl FormErrors {
-    /// Computes the bounds from the largest computed form, `|R|_F` and a bound `h` on `|phi|`.
-    ///
-    /// The depths are those of the sums in a row's product and in the squares.
-    fn of(form: f64, rows: f64, h: f64, row_depth: f64, square_depth: f64) -> Self {
-        // |ŷ - y| <= e_y, and the sum |ŷ|² has a relative rounding error.
-        let e_y = gamma(row_depth) * rows * h;
-        let share = gamma(square_depth);
-        let root = (form * (1.0 + 2.0 * share)).sqrt() + e_y;
-        let largest = root * root;
-        Self { largest, at_pivot: 2.0 * e_y * root + e_y * e_y + 2.0 * share * largest }
-    }
+/// Returns a bound on the largest form `|R phi|²` at the pivots, and one on the error of a form.
+///
+/// They follow from the largest computed form, `|R|_F` and a bound `h` on `|phi|`, of this number of features.
+fn form_errors(form: f64, rows: f64, h: f64, n_features: usize) -> (f64, f64) {
+    // |ŷ - y| <= e_y, and the sum |ŷ|² has a relative rounding error.
+    let e_y = gamma(kernels::row_depth(n_features)) * rows * h;
+    let share = gamma(kernels::square_depth(n_features));
+    let root = (form * (1.0 + 2.0 * share)).sqrt() + e_y;
+    let largest = root * root;
+    (largest, 2.0 * e_y * root + e_y * e_y + 2.0 * share * largest)
 }
 
 #[cfg(test)]

@@ -6,6 +6,7 @@ use super::factors::ROWS;
 use super::interpolation::{Interpolation, up};
 use super::kernels::{PIVOTS, POINTS, TileBounds};
 use crate::cpu::pruning::in_blocks;
+use crate::cpu::vector::U;
 use privateer_gp::score::FeatureTable;
 use privateer_numerics::linalg::dot;
 use std::ops::Range;
@@ -18,9 +19,6 @@ const MOST_CHOSEN: usize = 3 * POINTS;
 ///
 /// It is about the rounding error in the bound on `rho`.
 const FINE: f64 = 2e-6;
-/// Unit roundoff of f64.
-const U: f64 = f64::EPSILON / 2.0;
-
 /// Data of a round of interleaved trials.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct PivotTable {

@@ -6,6 +6,7 @@ use crate::cpu::Cpu;
 use crate::cpu::path::{dense_work, setup_work};
 use crate::cpu::pivots::choose::{Errors, Growing, PivotGrowth};
 use crate::cpu::pivots::factors::block_place;
+use crate::device::tables::{Chunk, feature_columns};
 use privateer_gp::score::{Basis, Change, Moments, ScoreModel, StateError, VarianceForm};
 use privateer_numerics::linalg::dot;
 use std::sync::Arc;
@@ -42,7 +43,7 @@ fn smooth() -> FeatureTable {
 }
 
 fn columns(table: &FeatureTable) -> Vec<f64> {
-    (0..table.n_features).flat_map(|i| (0..table.n_points).map(move |point| table.row(point)[i])).collect()
+    feature_columns(table, Chunk { first: 0, len: table.n_points })
 }
 
 fn made(table: &Arc<FeatureTable>) -> Arc<Interpolation> {

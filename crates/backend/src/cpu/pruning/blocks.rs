@@ -56,7 +56,6 @@ fn centres(table: &FeatureTable, order: &BlockOrder) -> (Vec<u32>, Vec<f64>) {
 }
 
 impl Blocks {
-    /// Builds the blocks of a feature table.
     pub fn of(table: &Arc<FeatureTable>, scale: &Scale) -> Self {
         let n = table.n_points;
         let coordinates = BlockCoordinates::of(table);

@@ -7,49 +7,45 @@
 use super::blocks::Blocks;
 use super::kernels::{Fusible, apply, weighted_sum, wide_fused};
 use super::largest::{first_from, largest_of, largest_of_blocks};
-use super::snapshots::{Along, Now, SnapshotSums, Snapshots};
+use super::products;
+use super::snapshots::{self, Now, SnapshotSums, Snapshots};
 use crate::Band;
 use crate::cpu::vector::larger;
 use privateer_numerics::linalg::dot;
 use privateer_numerics::vectorised;
 
-/// Number of turns in which the search picks the block with the highest bound.
-const PICKED: usize = 4;
-
 /// Bounds of all blocks of a trial; one entry per block unless stated otherwise.
 #[derive(Debug)]
 pub struct Bounds {
-    blocks: BlockBounds,
-    reference_points: ReferencePointValues,
-    theta: ThetaPath,
+    pub blocks: BlockBounds,
+    pub reference_points: ReferencePointValues,
+    pub theta: ThetaPath,
     snapshots: Snapshots,
     /// The snapshot of this round, once there is one.
     current: Option<u32>,
     /// Bound on `|theta|` now.
-    length: f64,
+    pub length: f64,
     /// Blocks that hold a point whose score may be this, whatever the other bounds say.
     raised: Vec<(usize, f64)>,
     /// Scratch: a number a reference point, and a number a block.
     of_reference_point: Vec<f64>,
     of_block: Vec<f64>,
-    /// Where the search goes on.
-    cursor: usize,
 }
 
 /// One entry a block.
 #[derive(Debug)]
-struct BlockBounds {
+pub struct BlockBounds {
     /// Bounds on score and posterior standard deviation, and `beta`, when last bounded.
     ///
     /// `mean_then` holds the means of the block's reference points at that time, one list after another.
-    largest: Vec<f64>,
+    pub largest: Vec<f64>,
     deviation: Vec<f64>,
     beta: Vec<f64>,
     mean_then: Vec<f64>,
     /// The snapshot of theta that these are of.
     snapshot: Vec<u32>,
     /// Bounds now; minus infinity for blocks scored this round.
-    now: Vec<f64>,
+    pub now: Vec<f64>,
     /// A bound on `|theta_t - theta_s|`, and the root of the squared beta and innovations since.
     reach: Vec<f64>,
     root: Vec<f64>,
@@ -57,7 +53,7 @@ struct BlockBounds {
 
 /// The model at the reference points; lists are padded like `columns`.
 #[derive(Debug)]
-struct ReferencePointValues {
+pub struct ReferencePointValues {
     /// Means at the reference points, their posterior variances (empty if unused), and `p` there.
     ///
     /// `p` is that of the open streak. All are padded like `columns`.
@@ -67,24 +63,23 @@ struct ReferencePointValues {
     /// Kernel functions of the visited points at the reference points, column by column.
     columns: Vec<f64>,
     /// The open streak's row as a matrix, used where it replaces `columns` at the reference points.
-    matrix: Vec<f64>,
+    pub matrix: Vec<f64>,
     /// Scratch of the products that find them.
     room: Vec<f64>,
 }
 
 /// Theta along the open streak.
 #[derive(Debug, Default)]
-struct ThetaPath {
+pub struct ThetaPath {
     /// `m`: theta at the start of the open streak, that streak's row, and the row's squared norm.
     start: Vec<f64>,
     row: Vec<f64>,
-    row_square: f64,
+    pub row_square: f64,
     /// `|theta|²` and `theta · u` for this theta and row.
     square: f64,
-    /// Current bound on `|theta|`.
     along: f64,
     open: SnapshotSums,
-    /// Block at which the search continues.
+    /// Number of streaks.
     streak: usize,
     /// Largest `|theta|` at the starts of streaks and when blocks were bounded.
     largest: f64,
@@ -124,7 +119,6 @@ impl Bounds {
             raised: Vec::new(),
             of_reference_point: vec![0.0; padded],
             of_block: vec![0.0; n],
-            cursor: 0,
         }
     }
 
@@ -132,19 +126,9 @@ impl Bounds {
     pub fn work_of_a_streak(&self, shared: &Blocks, visited: usize) -> usize {
         let reference_points = self.reference_points.p.len();
         let of_reference_points = shared.source.products().map_or(reference_points * visited, |(products, _)| {
-            products.work(reference_points) + shared.checks.as_ref().map_or(0, |checks| checks.work_of_a_streak(products))
+            products.work(reference_points) + shared.checks.as_ref().map_or(0, |checks| products.work_at_nodes(checks.counts))
         });
         of_reference_points + (self.snapshots.len() + 3) * self.theta.start.len()
-    }
-
-    /// Returns the open streak's row as a matrix, used where reference points lie in lines.
-    pub fn matrix(&self) -> &[f64] {
-        &self.reference_points.matrix
-    }
-
-    /// Returns `|u|²` of the open streak's row.
-    pub fn row_square(&self) -> f64 {
-        self.theta.row_square
     }
 
     /// Returns the approximate multiply-adds of a round's bounds.
@@ -158,13 +142,12 @@ impl Bounds {
     /// Closes the open streak and opens one along `row`, which is `alpha` over the visited points.
     pub fn start_streak(&mut self, shared: &Blocks, visited: &[u32], row: &[f64], alpha: &[f64]) {
         let rounded = self.rounded();
-        self.snapshots.close(self.theta.open, self.theta.row_square, rounded);
+        snapshots::close(&mut self.snapshots, self.theta.open, self.theta.row_square, rounded);
         wide_fused(StartBounds { bounds: self, shared, visited, row, alpha });
         self.theta.open = SnapshotSums::default();
         self.theta.streak += 1;
     }
 
-    /// Adds an observation to the open streak.
     pub fn observe(&mut self, scale: f64, mean_step: f64) {
         self.theta.open.steps += mean_step;
         self.theta.open.squares += scale * scale;
@@ -172,7 +155,7 @@ impl Bounds {
         apply_bounds(&self.reference_points.p, scale * scale, mean_step, mean, variance);
     }
 
-    /// Computes the bounds of all blocks at this exploration factor `width`.
+    /// Computes the bounds of all blocks at this exploration factor.
     ///
     /// `beyond` bounds the part of a distance that theta's coordinates omit.
     pub fn update(&mut self, beta: f64, shared: &Blocks, beyond: f64, band: Band) {
@@ -186,13 +169,14 @@ impl Bounds {
         // Snapshots are taken after this, also in the middle of a streak.
         self.theta.largest = larger(self.theta.largest, self.length);
         self.raised.clear();
-        self.cursor = 0;
-        self.snapshots.update(Now { open: self.theta.open, row_square: self.theta.row_square, beta, rounded, theta_error });
+        self.current = None;
+        let now = Now { open: self.theta.open, row_square: self.theta.row_square, beta, rounded, theta_error };
+        snapshots::update(&mut self.snapshots, now);
         if band == Band::Stale {
             self.blocks.reach.fill(0.0);
             self.blocks.root.fill(0.0);
         } else {
-            let (reaches, roots) = self.snapshots.reach_and_root();
+            let Snapshots { reach: reaches, root: roots, .. } = &self.snapshots;
             for ((reach, root), &at) in self.blocks.reach.iter_mut().zip(&mut self.blocks.root).zip(&self.blocks.snapshot) {
                 (*reach, *root) = (reaches[at as usize], roots[at as usize]);
             }
@@ -240,33 +224,8 @@ impl Bounds {
         self.raised.push((block, score));
     }
 
-    /// Returns the next block to score: one whose bound reaches the floor, which never falls.
-    ///
-    /// In the first turns it is the block with the highest bound.
-    pub fn next(&mut self, turn: usize, floor: f64) -> Option<usize> {
-        let reaches = |least: f64| move |bound: &f64| least <= *bound && f64::NEG_INFINITY < *bound;
-        if turn < PICKED {
-            let least = floor.max(largest_of(&self.blocks.now));
-            return self.blocks.now.iter().position(reaches(least));
-        }
-        let at = self.cursor + self.blocks.now[self.cursor..].iter().position(reaches(floor))?;
-        self.cursor = at + 1;
-        Some(at)
-    }
-
-    /// Records the largest score and posterior standard deviation of a block that was scored.
-    pub fn scored(&mut self, block: usize, largest: f64, deviation: f64, beta: f64, shared: &Blocks) {
-        self.blocks.now[block] = f64::NEG_INFINITY;
-        self.bounded(block, largest, deviation, beta, shared);
-    }
-
-    /// Records bounds on a block that was not scored; for features, where no block is raised.
-    pub fn screened(&mut self, block: usize, largest: f64, deviation: f64, beta: f64, shared: &Blocks) {
-        self.blocks.now[block] = self.blocks.now[block].min(largest);
-        self.bounded(block, largest, deviation, beta, shared);
-    }
-
-    fn bounded(&mut self, block: usize, largest: f64, deviation: f64, beta: f64, shared: &Blocks) {
+    /// Records bounds on the scores and posterior standard deviation of a block, which was scored or checked.
+    pub fn bounded(&mut self, block: usize, largest: f64, deviation: f64, beta: f64, shared: &Blocks) {
         self.blocks.largest[block] = largest;
         self.blocks.deviation[block] = deviation;
         self.blocks.beta[block] = beta;
@@ -293,26 +252,6 @@ impl Bounds {
         // A scored block has the bound minus infinity, which must not reach a floor of minus infinity.
         let least = if floor == f64::NEG_INFINITY { f64::MIN } else { floor };
         first_from(&self.blocks.now[from..], least).map(|at| from + at)
-    }
-
-    /// Returns the current bound on `|theta|`.
-    pub fn length(&self) -> f64 {
-        self.length
-    }
-
-    /// Returns the bound of a block; minus infinity if it was scored this round.
-    pub fn bound(&self, block: usize) -> f64 {
-        self.blocks.now[block]
-    }
-
-    /// Ends the round.
-    pub fn end_round(&mut self) {
-        self.current = None;
-    }
-
-    /// Returns the bound on a block's scores from when it was last scored or checked.
-    pub fn largest(&self, block: usize) -> f64 {
-        self.blocks.largest[block]
     }
 }
 
@@ -348,10 +287,10 @@ impl Fusible for StartBounds<'_> {
         *row_square = dot(row, row);
         (*square, *along) = (dot(theta, theta), dot(theta, row));
         *largest = largest.max(square.sqrt());
-        Along { snapshots, row, theta_along: *along }.call::<FUSED>();
-        if let Some((products, reference_points)) = shared.source.products() {
-            products.of_row(row, matrix);
-            products.at_reference_points(matrix, reference_points, room, p);
+        snapshots::follow_row(snapshots, row, *along);
+        if let Some((by_axes, reference_points)) = shared.source.products() {
+            by_axes.of_row(row, matrix);
+            products::at_reference_points(by_axes, matrix, reference_points, room, p);
             return;
         }
         for &point in &visited[columns.len() / p.len()..] {

@@ -15,7 +15,6 @@ const WORK_OF_A_BLOCK_CHECK: usize = 4;
 /// `k(x, x')` without the row term (see [`privateer_gp::score::KernelForm::row_term`]).
 #[derive(Debug)]
 pub enum Covariance {
-    /// The kernel of a feature table.
     Features(Source),
     /// A covariance with a formula over coordinates.
     Formula(Formula),
@@ -40,7 +39,6 @@ impl Covariance {
         }
     }
 
-    /// Returns the estimated multiply-adds of one value.
     pub fn work(&self) -> usize {
         match self {
             Self::Features(source) => source.work(),
@@ -50,7 +48,6 @@ impl Covariance {
         }
     }
 
-    /// Returns `k(a, b)`.
     pub fn entry(&self, a: usize, b: usize) -> f64 {
         match self {
             Self::Features(source) => source.entry(a, b),

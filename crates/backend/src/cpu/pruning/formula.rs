@@ -2,29 +2,13 @@
 //!
 //! The distance of each value from the model's own is bounded.
 
-use super::kernels::{Fusible, LANES, multiply_add, wide_fused};
+use super::kernels::{Fusible, multiply_add, wide_fused};
 use super::lattice::{Lattice, ReferenceBounds};
 use super::order::BlockOrder;
+use super::vectors::{BlockVectors, VectorRows};
 use crate::device::Precision;
-use crate::device::tables::{Coordinates, kernel_error};
+use crate::device::tables::{Coordinates, INVERSE_FACTORIALS, kernel_error};
 use privateer_gp::score::{KernelFamily, KernelForm};
-
-/// `1 / n!` for n = 12 down to 0.
-const TERMS: [f64; 13] = [
-    2.087_675_698_786_81e-9,
-    2.505_210_838_544_172e-8,
-    2.755_731_922_398_589e-7,
-    2.755_731_922_398_589e-6,
-    2.480_158_730_158_73e-5,
-    1.984_126_984_126_984e-4,
-    1.388_888_888_888_889e-3,
-    8.333_333_333_333_333e-3,
-    4.166_666_666_666_666_4e-2,
-    1.666_666_666_666_666_6e-1,
-    0.5,
-    1.0,
-    1.0,
-];
 
 /// `ln 2` as a sum of two parts, the first of 33 bits.
 const LN2: [f64; 2] = [f64::from_bits(0x3fe6_2e42_fee0_0000), f64::from_bits(0x3dea_39ef_3579_3c76)];
@@ -44,13 +28,8 @@ pub struct Formula {
     family: KernelFamily,
     scale: f64,
     offset: f64,
-    dimension: usize,
-    /// `n_points x dimension`, row-major; centred in the bounding box where only distances matter.
-    points: Vec<f64>,
-    /// `n_blocks x dimension x size`: coordinates by block.
-    blocks: Vec<f64>,
-    /// `dimension x padded`: coordinates of the reference points.
-    reference_points: Vec<f64>,
+    /// Coordinates, centred in the bounding box where only distances matter.
+    vectors: BlockVectors,
     /// Bound on the difference between a value here and the model's, both of which round.
     pub error: f64,
 }
@@ -61,7 +40,7 @@ impl Formula {
     /// These are corners, or the point nearest to the middle of a block's bounding box. `box_of_points` holds the smallest
     /// and largest coordinate of each axis.
     pub fn of(form: &KernelForm, order: &BlockOrder, box_of_points: &[(f64, f64)]) -> (Self, ReferenceBounds) {
-        let (d, size) = (form.dimension, order.size);
+        let d = form.dimension;
         let (mut largest, mut unmoved) = (0.0f64, 0.0f64);
         let mut middle = Vec::with_capacity(d);
         for &(low, high) in box_of_points {
@@ -72,14 +51,6 @@ impl Formula {
         }
         let mut points = form.points.to_vec();
         points.chunks_exact_mut(d).for_each(|z| z.iter_mut().zip(&middle).for_each(|(z, middle)| *z -= middle));
-        let mut blocks = vec![0.0; order.points.len() * d];
-        for (of_block, values) in order.points.chunks_exact(size).zip(blocks.chunks_exact_mut(d * size)) {
-            for (at, &point) in of_block.iter().enumerate() {
-                for (axis, &z) in points[point as usize * d..][..d].iter().enumerate() {
-                    values[axis * size + at] = z;
-                }
-            }
-        }
         // Rounding of coordinates, formula and the model's own value: see `kernel_error`. `exp_negative` rounds as much as
         // `libm::exp`.
         let error = kernel_error(form, &Coordinates::<f64> { values: Vec::new(), largest, unmoved }, Precision::F64);
@@ -87,35 +58,21 @@ impl Formula {
             family: form.family,
             scale: form.scale,
             offset: form.offset,
-            dimension: d,
-            points,
-            blocks,
-            reference_points: Vec::new(),
+            vectors: BlockVectors::of(d, VectorRows::Own(points), order),
             error,
         };
-        let lattice = if d == 2 && form.family != KernelFamily::Linear { Lattice::of(order, &formula.points) } else { None };
+        let lattice =
+            if d == 2 && form.family != KernelFamily::Linear { Lattice::of(order, formula.vectors.rows()) } else { None };
         if let Some(lattice) = lattice {
-            formula.reference_point(&lattice.coordinates);
+            formula.vectors.take_reference_points(&lattice.coordinates, 0);
             let radii = formula.radii(order, &lattice);
             let prior = vec![formula.scale + formula.offset + form.row_term; lattice.reference_points.n];
             return (formula, ReferenceBounds { reference_points: lattice.reference_points, radii, prior });
         }
         let (centres, radii): (Vec<u32>, Vec<f64>) = (0..order.n_blocks()).map(|block| formula.centre(block, order)).unzip();
-        let coordinates: Vec<f64> = centres.iter().flat_map(|&centre| formula.point(centre as usize).to_vec()).collect();
-        formula.reference_point(&coordinates);
+        let coordinates: Vec<f64> = centres.iter().flat_map(|&centre| formula.vectors.row(centre as usize)).copied().collect();
+        formula.vectors.take_reference_points(&coordinates, 0);
         (formula, ReferenceBounds::centres(radii))
-    }
-
-    /// Stores the coordinates of the reference points, given row-major.
-    fn reference_point(&mut self, coordinates: &[f64]) {
-        let d = self.dimension;
-        let padded = (coordinates.len() / d).next_multiple_of(LANES);
-        self.reference_points = vec![0.0; d * padded];
-        for (at, z) in coordinates.chunks_exact(d).enumerate() {
-            for (axis, &z) in z.iter().enumerate() {
-                self.reference_points[axis * padded + at] = z;
-            }
-        }
     }
 
     /// Bounds, for each block, the distance of a point from the combination of its corners.
@@ -123,13 +80,13 @@ impl Formula {
         let size = order.size;
         let mut radii = vec![0.0; order.n_blocks()];
         let mut columns = vec![0.0; 4 * size];
-        lattice.each(order, &self.points, |block, corners| {
+        lattice.each(order, self.vectors.rows(), |block, corners| {
             let place = |reference_point: usize| &lattice.coordinates[2 * reference_point..][..2];
             for (&reference_point, column) in corners.reference_points.iter().zip(columns.chunks_exact_mut(size)) {
                 wide_fused(Values {
                     formula: self,
                     from: place(reference_point),
-                    coordinates: &self.blocks[block * 2 * size..][..2 * size],
+                    coordinates: self.vectors.block(block, size),
                     out: column,
                 });
             }
@@ -153,8 +110,8 @@ impl Formula {
 
     /// Returns the centre of a block and its radius.
     fn centre(&self, block: usize, order: &BlockOrder) -> (u32, f64) {
-        let (d, size) = (self.dimension, order.size);
-        let values = &self.blocks[block * d * size..][..d * size];
+        let size = order.size;
+        let values = self.vectors.block(block, size);
         let middle: Vec<f64> = values
             .chunks_exact(size)
             .map(|along| {
@@ -195,16 +152,12 @@ impl Formula {
 
     /// Returns the estimated multiply-adds of a value.
     pub fn work(&self) -> usize {
-        self.dimension + WORK_OF_A_VALUE
+        self.vectors.q + WORK_OF_A_VALUE
     }
 
     /// Returns the number of reference points, padded to a whole number of SIMD lanes.
     pub fn padded_reference_points(&self) -> usize {
-        self.reference_points.len() / self.dimension
-    }
-
-    fn point(&self, point: usize) -> &[f64] {
-        &self.points[point * self.dimension..][..self.dimension]
+        self.vectors.padded_reference_points()
     }
 
     /// Returns `k(x, x)` of these points, without the row term.
@@ -217,7 +170,7 @@ impl Formula {
 
     /// Returns `k(a, b)` without the row term.
     pub fn entry(&self, a: usize, b: usize) -> f64 {
-        self.value(self.point(a), self.point(b))
+        self.value(self.vectors.row(a), self.vectors.row(b))
     }
 
     fn value(&self, a: &[f64], b: &[f64]) -> f64 {
@@ -232,14 +185,13 @@ impl Formula {
     /// Writes `k(point, x)` for the points of a block.
     #[inline(always)]
     pub fn column<const FUSED: bool>(&self, point: usize, block: usize, out: &mut [f64]) {
-        let length = self.dimension * out.len();
-        self.values::<FUSED>(self.point(point), &self.blocks[block * length..][..length], out);
+        self.values::<FUSED>(self.vectors.row(point), self.vectors.block(block, out.len()), out);
     }
 
     /// Writes `k(point, a)` for the reference points, padded.
     #[inline(always)]
     pub fn at_reference_points<const FUSED: bool>(&self, point: usize, out: &mut [f64]) {
-        self.values::<FUSED>(self.point(point), &self.reference_points, out);
+        self.values::<FUSED>(self.vectors.row(point), &self.vectors.reference_points, out);
     }
 
     /// Writes `k(from, x)` at these coordinates.
@@ -256,20 +208,19 @@ impl Formula {
                 out.iter_mut().zip(along).for_each(|(sum, z)| *sum = multiply_add::<FUSED>(from - z, from - z, *sum));
             }
         }
-        let (scale, offset) = (self.scale, self.offset);
         match self.family {
-            KernelFamily::SquaredExponential => {
-                out.iter_mut().for_each(|v| *v = multiply_add::<FUSED>(scale, smooth::<FUSED>(*v), offset))
-            }
-            KernelFamily::MaternHalf => out.iter_mut().for_each(|v| *v = multiply_add::<FUSED>(scale, half::<FUSED>(*v), offset)),
-            KernelFamily::MaternThreeHalves => {
-                out.iter_mut().for_each(|v| *v = multiply_add::<FUSED>(scale, three_halves::<FUSED>(*v), offset));
-            }
-            KernelFamily::MaternFiveHalves => {
-                out.iter_mut().for_each(|v| *v = multiply_add::<FUSED>(scale, five_halves::<FUSED>(*v), offset));
-            }
-            KernelFamily::Linear => out.iter_mut().for_each(|v| *v = multiply_add::<FUSED>(scale, *v, offset)),
+            KernelFamily::SquaredExponential => self.scaled::<FUSED>(smooth::<FUSED>, out),
+            KernelFamily::MaternHalf => self.scaled::<FUSED>(half::<FUSED>, out),
+            KernelFamily::MaternThreeHalves => self.scaled::<FUSED>(three_halves::<FUSED>, out),
+            KernelFamily::MaternFiveHalves => self.scaled::<FUSED>(five_halves::<FUSED>, out),
+            KernelFamily::Linear => self.scaled::<FUSED>(|product| product, out),
         }
+    }
+
+    #[inline(always)]
+    fn scaled<const FUSED: bool>(&self, rho: impl Fn(f64) -> f64, out: &mut [f64]) {
+        let (scale, offset) = (self.scale, self.offset);
+        out.iter_mut().for_each(|value| *value = multiply_add::<FUSED>(scale, rho(*value), offset));
     }
 }
 
@@ -323,7 +274,8 @@ fn exp_negative<const FUSED: bool>(t: f64) -> f64 {
     let k = shifted - MAGIC;
     let y = (k * LN2[0] - t) + k * LN2[1];
     let power = f64::from_bits((0x3ff_u64 << 52).wrapping_sub(shifted.to_bits() << 52));
-    TERMS[1..].iter().fold(TERMS[0], |sum, &term| multiply_add::<FUSED>(sum, y, term)) * power
+    let [_, highest, ref terms @ ..] = INVERSE_FACTORIALS;
+    terms.iter().fold(highest, |sum, &term| multiply_add::<FUSED>(sum, y, term)) * power
 }
 
 #[cfg(test)]

@@ -5,12 +5,10 @@
 
 use super::blocks::Blocks;
 use super::rows::{AveragedObservation, VisitedRows};
+use crate::cpu::vector::U;
 use privateer_gp::score::{FeatureTable, VisitedPoints};
 use privateer_numerics::linalg::{GrowingCholesky, add_rows_wide, add_scaled, dot};
 use std::sync::Arc;
-
-/// Unit roundoff of f64.
-const U: f64 = f64::EPSILON / 2.0;
 
 /// The error bound and the counted work of a streak that has just been opened.
 #[derive(Debug, Clone, Copy)]
@@ -31,7 +29,7 @@ pub enum History {
     Gram(GramRows),
 }
 
-/// VisitedPoints points over a feature table; see [`History::Features`].
+/// Visited points over a feature table; see [`History::Features`].
 #[derive(Debug)]
 pub struct FeatureRows {
     table: Arc<FeatureTable>,
@@ -42,7 +40,7 @@ pub struct FeatureRows {
     rest: Vec<f64>,
 }
 
-/// VisitedPoints points over kernel columns; see [`History::Gram`].
+/// Visited points over kernel columns; see [`History::Gram`].
 #[derive(Debug, Default)]
 pub struct GramRows {
     points: Vec<u32>,

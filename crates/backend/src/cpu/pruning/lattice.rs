@@ -15,7 +15,7 @@ use std::ops::Range;
 
 /// Maps consecutive blocks to consecutive reference points.
 ///
-/// Block `first_block + i` has reference point `first_anchor + i`, for i below `blocks`.
+/// Block `first_block + i` has reference point `first_reference_point + i`, for i below `blocks`.
 #[derive(Debug, Clone, Copy)]
 pub struct View {
     /// Position among a block's reference points: 0 for a centre, 0 to 3 for corners.
@@ -34,7 +34,6 @@ pub struct ReferencePoints {
     pub views: Vec<View>,
     /// Number of reference points per block.
     pub corners: usize,
-    /// Number of all reference points.
     pub n: usize,
     /// First view of each block.
     views_of: Vec<u32>,
@@ -90,7 +89,7 @@ impl ReferenceBounds {
 #[derive(Debug)]
 pub struct Lattice {
     pub reference_points: ReferencePoints,
-    /// `n_anchors x 2`: coordinates of the corners.
+    /// `n x 2`: coordinates of the corners.
     pub coordinates: Vec<f64>,
     /// Axis along which the strips follow each other.
     pub axis: usize,

@@ -9,7 +9,7 @@
 //!   They are carried to the present by the means at its reference points, the distance that theta has moved, and the
 //!   standardized innovations since (`bounds`, `lattice`, `snapshots`).
 //! * **Interpolated bound checks.** Where features are smooth over a plane, a block is bounded from the nodes of an
-//!   interpolation grid at a cost that does not depend on the streaks that it missed (`checks`, `interpolation`).
+//!   interpolation grid at a cost that does not depend on the streaks that it missed (`interpolation`).
 //! * **Scoring.** A block whose bounds all reach the best score, less tie tolerance and margins, applies the streaks that
 //!   it missed (all consecutive observations of one point are a streak) and is scored (`block`, `search`).
 //! * **Checks.** Scored points, and points of blocks that were not scored, are compared with exact scores at intervals;
@@ -22,7 +22,6 @@
 mod block;
 mod blocks;
 mod bounds;
-mod checks;
 mod covariance;
 mod formula;
 mod history;
@@ -37,7 +36,8 @@ mod search;
 mod snapshots;
 mod source;
 mod trial;
+mod vectors;
 
 pub use blocks::Blocks;
 pub use order::in_blocks;
-pub use trial::{MOST_STREAKS_KEPT, Observation, PrunedTrial, PruningOutcome, Spare};
+pub use trial::{MOST_STREAKS_KEPT, PrunedTrial, PruningOutcome, Spare};

@@ -40,7 +40,7 @@ pub struct Strips {
     pub axis: usize,
 }
 
-/// BlockCoordinates of points, row-major; only the first `axes` of them are used.
+/// Coordinates of points, row-major; only the first `axes` of them are used.
 #[derive(Clone, Copy)]
 pub struct BlockCoordinates<'a> {
     pub values: &'a [f64],
@@ -134,7 +134,6 @@ impl BlockOrder {
         Self { size, points, places, strips: None }
     }
 
-    /// Returns the number of blocks.
     pub fn n_blocks(&self) -> usize {
         self.points.len() / self.size
     }

@@ -13,7 +13,7 @@ pub const LANES: usize = 8;
 pub const ROWS: usize = 4;
 
 /// One frequency of the features, as products over both axes.
-#[derive(Debug)]
+#[derive(Debug, Clone, Copy)]
 pub struct Frequency {
     /// Indices of its magnitudes along the axes, and their signs.
     pub places: [usize; 2],
@@ -88,18 +88,6 @@ impl BlockProducts {
             sides.iter_mut().zip(&self.lines).for_each(|(side, line)| *side = across.at(component, line.start));
         }
     }
-
-    /// Writes `row · phi` at the reference points, from their components along both axes.
-    pub fn at_reference_points(&self, u: &[f64], axes: [Components<'_>; 2], room: &mut Vec<f64>, out: &mut [f64]) {
-        at_reference_points(self, u, axes[1 - self.axis], room, out);
-    }
-
-    /// Writes `row · phi` at the nodes of an interpolation grid, row-major.
-    ///
-    /// `axes` holds the nodes' components; counts are multiples of [`ROWS`] and [`LANES`].
-    pub fn at_nodes(&self, u: &[f64], axes: [Components<'_>; 2], room: &mut Vec<f64>, out: &mut [f64]) {
-        at_nodes(self, u, axes, room, out);
-    }
 }
 
 /// Numbers at equal steps in a list.
@@ -142,14 +130,15 @@ fn sums<S: Simd, const N: usize>(simd: S, weights: WeightProducts<'_>, component
 }
 
 vectorised! {
-    /// Computes [`BlockProducts::at_reference_points`].
-    fn at_reference_points(
+    /// Writes `row · phi` at the reference points, from their components along both axes.
+    pub fn at_reference_points(
         products: &BlockProducts,
         u: &[f64],
-        along: Components<'_>,
+        axes: [Components<'_>; 2],
         room: &mut Vec<f64>,
         out: &mut [f64],
     ) where simd: S {
+        let along = axes[1 - products.axis];
         let [q, r] = products.magnitudes.map(|n| 2 * n);
         let (across, components, steps) = if products.axis == 0 { (q, r, [r, 1]) } else { (r, q, [1, r]) };
         let sides = Components { values: &products.sides, n: products.padded };
@@ -168,8 +157,16 @@ vectorised! {
 }
 
 vectorised! {
-    /// Computes [`BlockProducts::at_nodes`].
-    fn at_nodes(products: &BlockProducts, u: &[f64], axes: [Components<'_>; 2], room: &mut Vec<f64>, out: &mut [f64]) where simd: S {
+    /// Writes `row · phi` at the nodes of an interpolation grid, row-major.
+    ///
+    /// `axes` holds the nodes' components; counts are multiples of [`ROWS`] and [`LANES`].
+    pub fn at_nodes(
+        products: &BlockProducts,
+        u: &[f64],
+        axes: [Components<'_>; 2],
+        room: &mut Vec<f64>,
+        out: &mut [f64],
+    ) where simd: S {
         let [first, second] = axes;
         let [q, r] = products.magnitudes.map(|n| 2 * n);
         room.resize(q * second.n, 0.0);

@@ -1,9 +1,12 @@
 //! Selects the blocks that a round must score: those that may hold the best point.
 
-use super::checks::{Checks, Slack};
+use super::interpolation::{Checks, Slack};
 use super::trial::PrunedTrial;
 use crate::cpu::path::WORK_OF_A_SCORE;
 use privateer_gp::score::tie_margin;
+
+/// Number of turns in which the search picks the block with the highest bound.
+const PICKED: usize = 4;
 
 /// Blocks scored before bounds are refined, and the largest number left without refinement.
 const REFINED: usize = 1;
@@ -27,14 +30,16 @@ impl PrunedTrial {
     ///
     /// Returns the best score.
     pub fn score_blocks(&mut self, beta: f64, errors: ScoreErrors) -> f64 {
-        let mut best = f64::NEG_INFINITY;
+        let (mut best, mut from) = (f64::NEG_INFINITY, 0);
         for turn in 0.. {
             let floor = Self::floor(best, errors);
             if turn == REFINED && self.shared.by_reference.bound_scores() && FEW < self.bounds.reaching(floor) {
                 self.bounds.refine(beta, &self.shared);
                 self.cost.work += self.bounds.work_of_refining();
             }
-            let Some(block) = self.bounds.next(turn, floor) else { break };
+            let next = if turn < PICKED { self.bounds.highest(floor) } else { self.bounds.reaching_from(from, floor) };
+            let Some(block) = next else { break };
+            from = if turn < PICKED { 0 } else { block + 1 };
             best = best.max(self.score(block, beta, errors));
         }
         best
@@ -49,7 +54,7 @@ impl PrunedTrial {
         let slack = Slack {
             beta,
             prior: self.shared.norm * self.shared.norm,
-            theta: self.bounds.length(),
+            theta: self.bounds.length,
             // Eigenvalues lie in 0 to 1, so the sum of their squares is at most their sum.
             n: self.errors.trace.min(self.history.points().len() as f64).sqrt() * (1.0 + 1e-6),
             mean: errors.mean,
@@ -67,7 +72,7 @@ impl PrunedTrial {
         // Refining costs less than the additional checks without it.
         self.bounds.refine(beta, &self.shared);
         self.cost.work += self.bounds.work_of_refining();
-        checks.bounds.update();
+        checks.update();
         let mut all = false;
         while let Some(block) = self.bounds.highest(Self::floor(best, errors)) {
             if self.check_block(checks, block, slack) {
@@ -98,18 +103,22 @@ impl PrunedTrial {
         if checks.checked[block] == checks.round {
             return false;
         }
-        let Some((score, square)) = checks.bounds.bound(block, slack) else { return false };
+        let Some((score, square)) = checks.bound(block, slack) else { return false };
         checks.checked[block] = checks.round;
         checks.bounded += 1;
-        self.bounds.screened(block, score, square.sqrt(), slack.beta, &self.shared);
-        self.cost.work += self.shared.order.size * (checks.bounds.work() + WORK_OF_A_SCORE);
+        // For features, where no block is raised.
+        let bound = &mut self.bounds.blocks.now[block];
+        *bound = bound.min(score);
+        self.bounds.bounded(block, score, square.sqrt(), slack.beta, &self.shared);
+        self.cost.work += self.shared.order.size * (checks.work() + WORK_OF_A_SCORE);
         true
     }
 
     /// Scores a block and returns its largest score.
     fn score(&mut self, block: usize, beta: f64, errors: ScoreErrors) -> f64 {
         let (score, square) = self.take(block, beta);
-        self.bounds.scored(block, score, (square + errors.variance).sqrt(), beta, &self.shared);
+        self.bounds.blocks.now[block] = f64::NEG_INFINITY;
+        self.bounds.bounded(block, score, (square + errors.variance).sqrt(), beta, &self.shared);
         self.scored.push(block as u32);
         score
     }

@@ -5,7 +5,6 @@
 //! `|theta - theta_s|²`, and a new streak needs only `theta_s · u`. The rounding error is bounded by `rounded`, a share
 //! of the largest `|theta|²` per streak.
 
-use super::kernels::Fusible;
 use privateer_numerics::linalg::{dot, four_dots};
 use privateer_numerics::vectorised;
 
@@ -38,11 +37,11 @@ pub struct Snapshots {
     /// Number of blocks that were last bounded then.
     blocks: Vec<u32>,
     /// A bound on `|theta_t - theta_s|`, and the square root of `beta² + Z²`.
-    reach: Vec<f64>,
-    root: Vec<f64>,
+    pub reach: Vec<f64>,
+    pub root: Vec<f64>,
 }
 
-/// The open streak and error bounds of theta, see [`Snapshots::update`].
+/// The open streak and error bounds of theta, see [`update`].
 #[derive(Debug, Clone, Copy)]
 pub struct Now {
     pub open: SnapshotSums,
@@ -97,21 +96,6 @@ impl Snapshots {
         self.blocks[from as usize] -= 1;
         self.blocks[to as usize] += 1;
     }
-
-    /// Adds the open streak to the closed ones.
-    pub fn close(&mut self, open: SnapshotSums, row_square: f64, rounded: f64) {
-        close_wide(self, open, row_square, rounded);
-    }
-
-    /// Computes the bounds of the present model.
-    pub fn update(&mut self, now: Now) {
-        update_wide(self, now);
-    }
-
-    /// Returns the lists `reach` and `root`.
-    pub fn reach_and_root(&self) -> (&[f64], &[f64]) {
-        (&self.reach, &self.root)
-    }
 }
 
 /// Returns the squared innovation of a part of a streak.
@@ -121,8 +105,8 @@ fn innovation(squares: f64, steps: f64) -> f64 {
 }
 
 vectorised! {
-    /// [`Snapshots::close`], vectorised.
-    fn close_wide(snapshots: &mut Snapshots, open: SnapshotSums, row_square: f64, more: f64) {
+    /// Adds the open streak to the closed ones.
+    pub fn close(snapshots: &mut Snapshots, open: SnapshotSums, row_square: f64, more: f64) {
         let Snapshots { square, along, rounded, innovations, squares, steps, .. } = snapshots;
         for (innovations, (squares, steps)) in innovations.iter_mut().zip(squares.iter_mut().zip(steps.iter_mut())) {
             *innovations += innovation(open.squares - *squares, open.steps - *steps);
@@ -137,38 +121,28 @@ vectorised! {
 }
 
 /// Computes `(theta - theta_s) · u` for a new row u; `theta_along` is `theta · u`.
-pub struct Along<'a> {
-    pub snapshots: &'a mut Snapshots,
-    pub row: &'a [f64],
-    pub theta_along: f64,
-}
-
-impl Fusible for Along<'_> {
-    type Output = ();
-
-    #[inline(always)]
-    fn call<const FUSED: bool>(self) {
-        let Self { snapshots: Snapshots { thetas, along, blocks, .. }, row, theta_along } = self;
-        // New coordinates are appended.
-        thetas.iter_mut().for_each(|theta| theta.resize(row.len(), 0.0));
-        let (fours, rest) = along.as_chunks_mut::<4>();
-        let whole = 4 * fours.len();
-        for ((at, along), blocks) in fours.iter_mut().enumerate().zip(blocks.as_chunks::<4>().0) {
-            if *blocks != [0; 4] {
-                let of = |i: usize| thetas[4 * at + i].as_slice();
-                let sums = four_dots([of(0), of(1), of(2), of(3)], row);
-                along.iter_mut().zip(sums).for_each(|(along, sum)| *along = theta_along - sum);
-            }
+#[inline(always)]
+pub fn follow_row(snapshots: &mut Snapshots, row: &[f64], theta_along: f64) {
+    let Snapshots { thetas, along, blocks, .. } = snapshots;
+    // New coordinates are appended.
+    thetas.iter_mut().for_each(|theta| theta.resize(row.len(), 0.0));
+    let (fours, rest) = along.as_chunks_mut::<4>();
+    let whole = 4 * fours.len();
+    for ((at, along), blocks) in fours.iter_mut().enumerate().zip(blocks.as_chunks::<4>().0) {
+        if *blocks != [0; 4] {
+            let of = |i: usize| thetas[4 * at + i].as_slice();
+            let sums = four_dots([of(0), of(1), of(2), of(3)], row);
+            along.iter_mut().zip(sums).for_each(|(along, sum)| *along = theta_along - sum);
         }
-        for (along, at) in rest.iter_mut().zip(whole..) {
-            *along = theta_along - dot(&thetas[at], row);
-        }
+    }
+    for (along, at) in rest.iter_mut().zip(whole..) {
+        *along = theta_along - dot(&thetas[at], row);
     }
 }
 
 vectorised! {
-    /// [`Snapshots::update`], vectorised.
-    fn update_wide(snapshots: &mut Snapshots, now: Now) {
+    /// Computes the bounds of the present model.
+    pub fn update(snapshots: &mut Snapshots, now: Now) {
         let Snapshots { square, along, rounded, innovations, squares, steps, reach, root, .. } = snapshots;
         let (n, a) = (square.len(), now.open.steps);
         let (square, along, rounded, reach) = (&square[..n], &along[..n], &rounded[..n], &mut reach[..n]);

@@ -1,20 +1,19 @@
 //! Evaluates a feature table's kernel `phi(x) · phi(x')` with as few multiply-adds as possible.
 
-use super::kernels::{LANES, multiply_sum, weighted_sum};
+use super::kernels::{multiply_sum, weighted_sum};
 use super::lattice::Lattice;
 use super::order::BlockOrder;
 use super::products::{self, BlockProducts, Components, Frequency};
+use super::vectors::{BlockVectors, VectorRows};
+use crate::cpu::vector::U;
 use privateer_gp::score::{FeatureTable, FourierForm};
 use privateer_numerics::linalg::dot;
 use std::sync::Arc;
 
-/// Unit roundoff of f64.
-const U: f64 = f64::EPSILON / 2.0;
-
 /// A kernel as a product of sums over short vectors, one per factor and point.
 #[derive(Debug)]
 pub struct Source {
-    factors: Vec<SourceFactor>,
+    factors: Vec<BlockVectors>,
     /// The tensor structure whose axes are the factors, for features of a plane.
     tensor: Option<Tensor>,
     /// Rows over the features as products, where reference points lie in lines.
@@ -25,67 +24,6 @@ pub struct Source {
 
 /// A kernel along one axis: `sum c cos(w d)`, as pairs of w and c.
 pub type Cosines = Vec<(f64, f64)>;
-
-/// The vectors of one factor.
-#[derive(Debug)]
-struct SourceFactor {
-    /// Length of a vector.
-    q: usize,
-    /// `n_points x q`, row-major.
-    rows: Vectors,
-    /// `n_blocks x q x size`: the same by block, each component contiguous over a block's points.
-    blocks: Vec<f64>,
-    /// `q x padded`: the same for the reference points.
-    reference_points: Vec<f64>,
-}
-
-/// Storage of the points' vectors.
-#[derive(Debug)]
-enum Vectors {
-    Own(Vec<f64>),
-    /// The vectors are the features.
-    Table(Arc<FeatureTable>),
-}
-
-impl Vectors {
-    fn all(&self) -> &[f64] {
-        match self {
-            Self::Own(values) => values,
-            Self::Table(table) => &table.values,
-        }
-    }
-}
-
-impl SourceFactor {
-    fn of(q: usize, vectors: Vectors, order: &BlockOrder) -> Self {
-        let rows = vectors.all();
-        let mut blocks = vec![0.0; order.n_blocks() * q * order.size];
-        for (block, values) in order.points.chunks_exact(order.size).zip(blocks.chunks_exact_mut(q * order.size)) {
-            for (at, &point) in block.iter().enumerate() {
-                for (component, &value) in rows[point as usize * q..][..q].iter().enumerate() {
-                    values[component * order.size + at] = value;
-                }
-            }
-        }
-        Self { q, rows: vectors, blocks, reference_points: Vec::new() }
-    }
-
-    /// Stores the vectors of the reference points.
-    fn reference_point<'a>(&mut self, n: usize, row: impl Fn(usize) -> &'a [f64]) {
-        // With room for whole SIMD lanes beyond the last.
-        let padded = (n + products::LANES).next_multiple_of(LANES);
-        self.reference_points = vec![0.0; self.q * padded];
-        for at in 0..n {
-            for (component, &value) in row(at).iter().enumerate() {
-                self.reference_points[component * padded + at] = value;
-            }
-        }
-    }
-
-    fn row(&self, point: usize) -> &[f64] {
-        &self.rows.all()[point * self.q..][..self.q]
-    }
-}
 
 impl Source {
     /// Builds the kernel of a table in blocks of this order, without reference points yet.
@@ -103,20 +41,21 @@ impl Source {
             let rounded = 4.0 * (tensor.first.len() as f64 + tensor.second.len() as f64 + 8.0) * U * prior;
             if error < 64.0 * table.n_features as f64 * U * prior {
                 let factors = [(tensor.first.len(), first), (tensor.second.len(), second)];
-                let factors = factors.into_iter().map(|(n, rows)| SourceFactor::of(2 * n, Vectors::Own(rows), order)).collect();
+                let factors =
+                    factors.into_iter().map(|(n, rows)| BlockVectors::of(2 * n, VectorRows::Own(rows), order)).collect();
                 return Self { factors, tensor: Some(tensor), products: None, error: error + rounded };
             }
         }
         let m = table.n_features;
-        let factors = vec![SourceFactor::of(m, Vectors::Table(Arc::clone(table)), order)];
+        let factors = vec![BlockVectors::of(m, VectorRows::Table(Arc::clone(table)), order)];
         Self { factors, tensor: None, products: None, error: 2.0 * (m as f64 + 8.0) * U * prior }
     }
 
     /// Takes points of the domain as reference points.
     pub fn reference_point_at_points(&mut self, points: &[u32]) {
         for factor in &mut self.factors {
-            let rows: Vec<Vec<f64>> = points.iter().map(|&point| factor.row(point as usize).to_vec()).collect();
-            factor.reference_point(points.len(), |at| &rows[at]);
+            let rows: Vec<f64> = points.iter().flat_map(|&point| factor.row(point as usize)).copied().collect();
+            factor.take_reference_points(&rows, products::LANES);
         }
     }
 
@@ -127,10 +66,9 @@ impl Source {
         let coordinates = &lattice.coordinates[..];
         let ([one, other], Some(tensor)) = (self.factors.as_mut_slice(), &self.tensor) else { return None };
         let [first, second] = [0, 1].map(|axis| tensor.axis(axis, coordinates));
-        let (n, m) = (coordinates.len() / 2, 2 * tensor.places.len());
-        let (q1, q2) = (one.q, other.q);
-        one.reference_point(n, |at| &first[at * q1..][..q1]);
-        other.reference_point(n, |at| &second[at * q2..][..q2]);
+        let (n, m) = (coordinates.len() / 2, 2 * tensor.frequencies.len());
+        one.take_reference_points(&first, products::LANES);
+        other.take_reference_points(&second, products::LANES);
         let mut features = vec![0.0; n * m];
         for (at, features) in features.chunks_exact_mut(m).enumerate() {
             let (a, b) = (&first[at * 2 * tensor.first.len()..], &second[at * 2 * tensor.second.len()..]);
@@ -168,12 +106,7 @@ impl Source {
     /// Returns the components of both axes at the reference points, padded.
     pub fn of_reference_points(&self) -> Option<[Components<'_>; 2]> {
         let [one, other] = self.factors.as_slice() else { return None };
-        Some(
-            [one, other].map(|factor| Components {
-                values: &factor.reference_points,
-                n: factor.reference_points.len() / factor.q.max(1),
-            }),
-        )
+        Some([one, other].map(|factor| Components { values: &factor.reference_points, n: factor.padded_reference_points() }))
     }
 
     /// Returns the multiply-adds of one value.
@@ -188,31 +121,29 @@ impl Source {
 
     /// Returns the number of reference points, padded to a whole number of SIMD lanes.
     pub fn padded_reference_points(&self) -> usize {
-        self.factors.first().map_or(0, |factor| factor.reference_points.len() / factor.q.max(1))
+        self.factors.first().map_or(0, BlockVectors::padded_reference_points)
     }
 
     /// Writes `k(point, x)` for the points of a block; `out` has one entry per point.
     #[inline(always)]
     pub fn column<const FUSED: bool>(&self, point: usize, block: usize, out: &mut [f64]) {
         let size = out.len();
-        for (i, factor) in self.factors.iter().enumerate() {
-            let columns = &factor.blocks[block * factor.q * size..][..factor.q * size];
-            if i == 0 {
-                weighted_sum::<FUSED>(factor.row(point), columns, out);
-            } else {
-                multiply_sum::<FUSED>(factor.row(point), columns, out);
-            }
-        }
+        self.product::<FUSED>(point, |factor| factor.block(block, size), out);
     }
 
     /// Writes `k(point, a)` for the reference points, padded.
     #[inline(always)]
     pub fn at_reference_points<const FUSED: bool>(&self, point: usize, out: &mut [f64]) {
+        self.product::<FUSED>(point, |factor| &factor.reference_points, out);
+    }
+
+    #[inline(always)]
+    fn product<const FUSED: bool>(&self, point: usize, columns: impl Fn(&BlockVectors) -> &[f64], out: &mut [f64]) {
         for (i, factor) in self.factors.iter().enumerate() {
             if i == 0 {
-                weighted_sum::<FUSED>(factor.row(point), &factor.reference_points, out);
+                weighted_sum::<FUSED>(factor.row(point), columns(factor), out);
             } else {
-                multiply_sum::<FUSED>(factor.row(point), &factor.reference_points, out);
+                multiply_sum::<FUSED>(factor.row(point), columns(factor), out);
             }
         }
     }
@@ -226,8 +157,7 @@ struct Tensor {
     /// Magnitudes along each axis, with their factors of the amplitude.
     first: Vec<(f64, f64)>,
     second: Vec<(f64, f64)>,
-    /// Of each frequency: its indices along the axes, and its signs.
-    places: Vec<(usize, usize, f64, f64)>,
+    frequencies: Vec<Frequency>,
 }
 
 impl Tensor {
@@ -244,14 +174,14 @@ impl Tensor {
         let (first, second) = (magnitudes(0), magnitudes(1));
         let nearest =
             |all: &[f64], w: f64| (0..all.len()).min_by(|&i, &j| (all[i] - w.abs()).abs().total_cmp(&(all[j] - w.abs()).abs()));
-        let mut places = Vec::with_capacity(form.amplitudes.len());
+        let mut frequencies = Vec::with_capacity(form.amplitudes.len());
         let mut signs = vec![[0u32; 2]; first.len() * second.len()];
         let mut amplitude = vec![0.0; first.len() * second.len()];
         for (w, &a) in form.frequencies.chunks_exact(2).zip(&form.amplitudes) {
             let (i, j) = (nearest(&first, w[0])?, nearest(&second, w[1])?);
             signs[i * second.len() + j][usize::from(w[0] * w[1] < 0.0)] += 1;
             amplitude[i * second.len() + j] = a;
-            places.push((i, j, w[0].signum(), w[1].signum()));
+            frequencies.push(Frequency { places: [i, j], signs: [w[0].signum(), w[1].signum()] });
         }
         // The cross terms of both signs cancel, so that the kernel is a product.
         if signs.iter().any(|signs| *signs != [1, 1]) || amplitude.first().is_none_or(|&a| a <= 0.0) {
@@ -260,7 +190,7 @@ impl Tensor {
         let root = amplitude[0].sqrt();
         let first = first.into_iter().enumerate().map(|(i, w)| (w, amplitude[i * second.len()] / root)).collect();
         let second = second.into_iter().enumerate().map(|(j, w)| (w, amplitude[j] / root)).collect();
-        Some(Self { first, second, places })
+        Some(Self { first, second, frequencies })
     }
 
     /// Returns the vectors of an axis at points of the plane, row-major: cosines, then sines.
@@ -278,9 +208,9 @@ impl Tensor {
 
     /// Calls `with` for each feature of the vectors a and b: index, value and rounding error bound.
     fn features(&self, a: &[f64], b: &[f64], mut with: impl FnMut(usize, f64, f64)) {
-        let (n, q1, q2) = (self.places.len(), self.first.len(), self.second.len());
+        let (n, q1, q2) = (self.frequencies.len(), self.first.len(), self.second.len());
         let scale = std::f64::consts::FRAC_1_SQRT_2;
-        for (f, &(i, j, si, sj)) in self.places.iter().enumerate() {
+        for (f, &Frequency { places: [i, j], signs: [si, sj] }) in self.frequencies.iter().enumerate() {
             let cosine = a[i] * b[j] - si * sj * a[q1 + i] * b[q2 + j];
             let sine = si * a[q1 + i] * b[j] + sj * a[i] * b[q2 + j];
             let rounded = 6.0 * U * (a[i].abs() + a[q1 + i].abs()) * (b[j].abs() + b[q2 + j].abs());
@@ -290,9 +220,8 @@ impl Tensor {
     }
 
     fn products(&self, lattice: &Lattice) -> BlockProducts {
-        let frequency = |&(i, j, si, sj): &(usize, usize, f64, f64)| Frequency { places: [i, j], signs: [si, sj] };
         BlockProducts {
-            frequencies: self.places.iter().map(frequency).collect(),
+            frequencies: self.frequencies.clone(),
             magnitudes: [self.first.len(), self.second.len()],
             scale: std::f64::consts::FRAC_1_SQRT_2,
             lines: lattice.lines().collect(),
@@ -304,7 +233,7 @@ impl Tensor {
 
     /// Bounds `|phi(x) - psi(x)|` over the points, with psi the features of the axes' vectors.
     fn distance(&self, table: &FeatureTable, first: &[f64], second: &[f64]) -> f64 {
-        let (n, q1, q2) = (self.places.len(), self.first.len(), self.second.len());
+        let (n, q1, q2) = (self.frequencies.len(), self.first.len(), self.second.len());
         if table.n_features != 2 * n || first.len() != table.n_points * 2 * q1 {
             return f64::INFINITY;
         }

@@ -3,23 +3,20 @@
 use super::block::{Block, BlockStreak, BlockTake};
 use super::blocks::Blocks;
 use super::bounds::Bounds;
-use super::checks::Checks;
 use super::history::{History, OpenedStreak};
+use super::interpolation::Checks;
 use super::kernels::wide_fused;
 use super::order::MOST_SIZE;
 use super::rows::{AveragedObservation, VisitedRows};
 use super::search::ScoreErrors;
 use crate::cpu::path::{PathCost, WORK_OF_A_SCORE};
 use crate::cpu::trial::{TrialScreen, settle};
-use crate::cpu::vector;
+use crate::cpu::vector::{self, U};
 use crate::{Band, Counters};
 use privateer_gp::posterior::REBUILD_EVERY;
-use privateer_gp::score::{Candidates, FeatureTable, ScoreModel, StateError, TrialScore, VisitedPoints, tie_margin};
+use privateer_gp::score::{Candidates, Change, FeatureTable, ScoreModel, StateError, TrialScore, VisitedPoints, tie_margin};
 use privateer_numerics::linalg::{lost_in_solves, rounded_share};
 use std::sync::Arc;
-
-/// Unit roundoff of f64.
-const U: f64 = f64::EPSILON / 2.0;
 
 /// Observations between two comparisons of a scored block with exact scores.
 const CHECK_EVERY: u32 = 256;
@@ -44,19 +41,6 @@ pub const MOST_STREAKS_KEPT: usize = WITH_A_GRID * MOST_STREAKS;
 /// Beyond it the trial starts on the dense path, from exact scores.
 const MOST_LOST: f64 = 1e3;
 
-/// One observation, as reported by a model's change.
-#[derive(Clone, Copy)]
-pub struct Observation<'a> {
-    /// Coefficients over the basis.
-    pub row: &'a [f64],
-    /// See [`privateer_gp::score::Change::Row`].
-    pub scale: f64,
-    /// See [`privateer_gp::score::Change::Row`].
-    pub mean_step: f64,
-    /// See [`privateer_gp::score::Change::Row`].
-    pub repeated: bool,
-}
-
 /// How a trial continues after a round.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PruningOutcome {
@@ -71,8 +55,7 @@ pub enum PruningOutcome {
 /// Memory of a finished trial, for reuse by the next one.
 ///
 /// Most of it is columns, and new pages from the operating system cost as much as filling them.
-#[derive(Debug)]
-pub struct Spare(Vec<Block>);
+pub type Spare = Vec<Block>;
 
 /// State of one trial.
 pub struct PrunedTrial {
@@ -85,7 +68,8 @@ pub struct PrunedTrial {
     pub(super) scored: Vec<u32>,
     pub(super) checks: Option<Checks>,
     pub(super) errors: ErrorBounds,
-    pub(super) cost: PathCost,
+    /// Work of this path, and estimated work of the dense path.
+    pub cost: PathCost,
     check: ScoreCheck,
     /// See [`PrunedTrial::starts_current`].
     is_current: bool,
@@ -143,16 +127,10 @@ impl PrunedTrial {
     /// Creates a trial with the prior; `table` for a basis of features.
     ///
     /// * `spare` — memory of a finished trial
-    /// * `work` — counted so far, see [`PrunedTrial::work`]
-    pub fn new(
-        shared: Arc<Blocks>,
-        table: Option<Arc<FeatureTable>>,
-        spare: Option<Spare>,
-        work: (usize, usize),
-        band: Band,
-    ) -> Self {
+    /// * `cost` — work counted so far
+    pub fn new(shared: Arc<Blocks>, table: Option<Arc<FeatureTable>>, spare: Option<Spare>, cost: PathCost, band: Band) -> Self {
         let (size, m) = (shared.order.size, table.as_ref().map_or(0, |table| table.n_features));
-        let mut blocks = spare.map_or_else(Vec::new, |Spare(blocks)| blocks);
+        let mut blocks = spare.unwrap_or_default();
         blocks.resize_with(shared.order.n_blocks(), Block::default);
         blocks.iter_mut().zip(shared.prior.chunks_exact(size)).for_each(|(block, prior)| block.start(prior));
         Self {
@@ -161,9 +139,9 @@ impl PrunedTrial {
             blocks,
             bounds: Bounds::new(&shared, m),
             scored: Vec::new(),
-            checks: shared.checks.as_ref().map(|checks| Checks::new(checks, shared.order.n_blocks(), shared.norm * shared.norm)),
+            checks: shared.checks.as_ref().map(|grid| Checks::new(Arc::clone(grid), shared.norm * shared.norm)),
             errors: ErrorBounds { variance: shared.prior_error * shared.norm * shared.norm, ..ErrorBounds::default() },
-            cost: PathCost { work: work.0, dense: work.1, extra: 0 },
+            cost: PathCost { extra: 0, ..cost },
             check: ScoreCheck { since: 0, work: 0, next: 0 },
             is_current: false,
             band,
@@ -213,33 +191,26 @@ impl PrunedTrial {
         std::mem::take(&mut self.is_current)
     }
 
-    /// Returns the counted multiply-adds of this path, and the estimated ones of the dense path.
-    pub fn work(&self) -> (usize, usize) {
-        (self.cost.work, self.cost.dense)
-    }
-
     fn n_points(&self) -> usize {
         self.shared.order.places.len()
     }
 
-    /// Adds an observation; false if the model differs from the one followed or errors overflow.
-    ///
-    /// `model` tells the error of a new row.
-    pub fn observe(
-        &mut self,
-        visited: &VisitedPoints<'_>,
-        observation: Observation<'_>,
-        prior: f64,
-        model: &dyn ScoreModel,
-    ) -> bool {
-        let Observation { row, scale, mean_step, repeated } = observation;
+    /// Applies a change; false if it is more than a row, the model differs from the one followed, or errors overflow.
+    pub fn follow(&mut self, request: &TrialScore<'_>) -> bool {
+        let (row, scale, mean_step, repeated) = match request.change {
+            Change::None => return true,
+            Change::Row { row, scale, mean_step, repeated, rebuilt: false } => (row, scale, mean_step, repeated),
+            _ => return false,
+        };
+        let (model, prior) = (request.model, request.model.prior_variance_bound());
+        let Some(visited) = model.visited() else { return false };
         if repeated && self.streaks.open {
-            if !self.history.again(visited) {
+            if !self.history.again(&visited) {
                 return false;
             }
         } else {
             let mut streak = BlockStreak::default();
-            let Some(opened) = self.history.start(visited, row, prior, &self.shared, &mut streak.alpha) else { return false };
+            let Some(opened) = self.history.start(&visited, row, prior, &self.shared, &mut streak.alpha) else { return false };
             self.begin(streak, opened, scale, prior);
             let error = model.row_error();
             self.errors.p_of_model = [error.row, error.share];
@@ -261,7 +232,7 @@ impl PrunedTrial {
         self.cost.dense += opened.dense_work;
         self.cost.work += opened.work + self.bounds.work_of_a_streak(&self.shared, visited.len());
         if let (Some(checks), Some((products, _))) = (&mut self.checks, self.shared.source.products()) {
-            checks.bounds.start_streak(products, self.bounds.matrix());
+            checks.start_streak(products, &self.bounds.reference_points.matrix);
         }
         self.streaks.list.push(streak);
         self.drop_streaks();
@@ -271,7 +242,7 @@ impl PrunedTrial {
     fn add(&mut self, scale: f64, mean_step: f64, prior: f64) -> bool {
         let innovation = mean_step / scale;
         self.errors.innovations += innovation * innovation;
-        self.errors.trace += scale * scale * self.bounds.row_square();
+        self.errors.trace += scale * scale * self.bounds.theta.row_square;
         if let Some(streak) = self.streaks.list.last_mut() {
             streak.squares += scale * scale;
             streak.steps += mean_step;
@@ -279,7 +250,7 @@ impl PrunedTrial {
         }
         self.bounds.observe(scale, mean_step);
         if let Some(checks) = &mut self.checks {
-            checks.bounds.observe(scale, mean_step);
+            checks.observe(scale, mean_step);
         }
         let (p, e) = (self.errors.p_bound, self.errors.p);
         let [of_model, share] = self.errors.p_of_model;
@@ -361,7 +332,6 @@ impl PrunedTrial {
         };
         counters.bounded += checks.as_mut().map_or(0, |checks| std::mem::take(&mut checks.bounded));
         self.checks = checks;
-        self.bounds.end_round();
         self.collect(best, beta, e, e_mean, answer);
         if answer.points.is_empty() {
             return PruningOutcome::Lost;
@@ -391,7 +361,7 @@ impl PrunedTrial {
         let floor = best - tie - 2.0 * (e_mean + beta * (2.0 * e).sqrt());
         let size = self.shared.order.size;
         for &block in &self.scored {
-            if self.bounds.largest(block as usize) < floor {
+            if self.bounds.blocks.largest[block as usize] < floor {
                 continue;
             }
             let own = &self.blocks[block as usize];
@@ -407,15 +377,7 @@ impl PrunedTrial {
             let own = &self.blocks[block as usize];
             (own.mean[at as usize], own.variance[at as usize])
         };
-        let lower = |point: u32| {
-            let (mean, variance) = moments(point);
-            mean - e_mean + beta * (variance - e).max(0.0).sqrt()
-        };
-        let upper = |point: u32| {
-            let (mean, variance) = moments(point);
-            mean + e_mean + beta * (variance + e).max(0.0).sqrt()
-        };
-        settle(&mut answer.points, tie, lower, upper);
+        settle(&mut answer.points, tie, beta, [e_mean, e], moments);
     }
 
     /// Compares some points of the block that was scored first with their exact scores.
@@ -444,7 +406,7 @@ impl PrunedTrial {
         let point = self.check.next % n;
         // Far from the last point, and through all points if n is not a multiple of the step.
         self.check.next = (point + CHECKED_STEP) % n;
-        let bound = self.bounds.bound(self.shared.order.places[point].0 as usize);
+        let bound = self.bounds.blocks.now[self.shared.order.places[point].0 as usize];
         if f64::NEG_INFINITY < bound {
             counters.violations += u64::from(bound + margin < request.model.exact(point).upper(request.beta));
             self.cost.work += cost;
@@ -454,7 +416,7 @@ impl PrunedTrial {
 
     /// Returns the memory of a finished trial.
     pub fn end(self) -> Spare {
-        Spare(self.blocks)
+        self.blocks
     }
 
     /// Converts the trial to the dense path.
@@ -472,9 +434,7 @@ impl PrunedTrial {
             (self.errors.p, self.errors.p_of_model),
             (self.errors.mean, self.errors.of_variance()),
         );
-        if !self.streaks.open {
-            screen.drop_row();
-        }
+        screen.has_row = self.streaks.open;
         screen
     }
 }

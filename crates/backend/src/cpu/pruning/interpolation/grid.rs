@@ -17,8 +17,9 @@
 
 use super::stencil::weights;
 use crate::cpu::pruning::order::{BlockCoordinates, BlockOrder};
-use crate::cpu::pruning::products::{BlockProducts, Components, LANES, ROWS};
+use crate::cpu::pruning::products::{Components, LANES, ROWS};
 use crate::cpu::pruning::source::{Cosines, Source};
+use crate::cpu::vector::U;
 use privateer_gp::score::FeatureTable;
 use pulp::Scalar;
 
@@ -52,15 +53,12 @@ const LEAST_PRIOR: f64 = 1e-15;
 /// Smallest number of domain points per node of an interpolation grid.
 const POINTS_A_NODE: usize = 4;
 
-/// Unit roundoff of f64.
-const U: f64 = f64::EPSILON / 2.0;
-
 /// An interpolation grid and, for each block, its stencil and error bounds; shared by trials.
 #[derive(Debug)]
 pub struct InterpolationGrid {
     /// Number of nodes along each axis, multiples of [`ROWS`] and [`LANES`].
     pub counts: [usize; 2],
-    /// BlockCoordinates of the nodes of each axis.
+    /// Coordinates of the nodes of each axis.
     pub nodes: [Vec<f64>; 2],
     /// Components of the features of the nodes along each axis, each as a list over the nodes.
     vectors: [Vec<f64>; 2],
@@ -140,7 +138,6 @@ impl InterpolationGrid {
     /// Builds a grid over points in the plane; `None` if it suits fewer than half of the blocks.
     ///
     /// The grid is as fine as `AIM` requires, or as fine as the number of points allows.
-    /// * `kernels` — along each axis
     /// * `kernels` — along each axis
     /// * `range` — least and largest coordinate of each axis
     pub fn of(order: &BlockOrder, plane: &[f64], kernels: &[Cosines; 2], range: &[(f64, f64)]) -> Option<Self> {
@@ -234,11 +231,6 @@ impl InterpolationGrid {
         let middle = (f64::midpoint(low, high) - nodes[0]) / step;
         let first = (middle - (STENCIL - 1) as f64 / 2.0).round();
         (first.max(0.0) as usize).min(nodes.len() - STENCIL)
-    }
-
-    /// Returns the multiply-adds of a new streak.
-    pub fn work_of_a_streak(&self, products: &BlockProducts) -> usize {
-        products.work_at_nodes(self.counts)
     }
 }
 

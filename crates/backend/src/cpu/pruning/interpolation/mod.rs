@@ -1,8 +1,8 @@
 //! Bounds blocks by interpolation from a grid, where features are smooth over a plane.
 
+mod checks;
 mod grid;
 mod stencil;
-mod values;
 
+pub use checks::{Checks, Slack};
 pub use grid::InterpolationGrid;
-pub use values::GridValues;

@@ -1,18 +1,33 @@
-//! Keeps a trial's mean and posterior variance at the nodes of an interpolation grid.
+//! Keeps a trial's mean and posterior variance at the nodes of an interpolation grid, and checks blocks by them.
 //!
 //! From the nodes the largest score of any block is bounded closely, at a cost that does not depend on how long ago the
 //! block was last bounded.
 
 use super::grid::{InterpolationGrid, STENCIL, WEIGHT_ROUNDINGS};
 use super::stencil::{Interpolate, Nodes};
-use crate::cpu::pruning::checks::Slack;
-use crate::cpu::pruning::products::BlockProducts;
+use crate::cpu::pruning::products::{BlockProducts, at_nodes};
 use privateer_numerics::vectorised;
 use pulp::Arch;
 use std::sync::Arc;
 
-/// Moments of one trial at the nodes, row-major with the nodes of the second axis contiguous.
-pub struct GridValues {
+/// Error bounds of a kept mean and posterior variance, and the exploration factor.
+#[derive(Debug, Clone, Copy)]
+pub struct Slack {
+    pub beta: f64,
+    /// The largest prior variance.
+    pub prior: f64,
+    /// Bounds on the norms of theta and of the form N that reduces the posterior variance.
+    pub theta: f64,
+    pub n: f64,
+    /// Errors of the kept mean and posterior variance.
+    pub mean: f64,
+    pub variance: f64,
+}
+
+/// Moments of one trial at the nodes, and the checks of its blocks from them.
+///
+/// Values are row-major, with the nodes of the second axis contiguous.
+pub struct Checks {
     grid: Arc<InterpolationGrid>,
     /// Scratch: a matrix times the components of the second axis.
     half: Vec<f64>,
@@ -27,13 +42,24 @@ pub struct GridValues {
     /// They are applied only before an interpolated bound check.
     squares: f64,
     steps: f64,
+    /// The last round in which each block was checked.
+    pub checked: Vec<u32>,
+    /// Block that held the best point of the last round.
+    pub leader: Option<usize>,
+    pub round: u32,
+    /// Blocks that were bounded and are not yet counted.
+    pub bounded: u64,
 }
 
-impl GridValues {
+impl Checks {
     /// Creates the values of the prior.
     pub fn new(grid: Arc<InterpolationGrid>, prior: f64) -> Self {
         let n = grid.counts[0] * grid.counts[1];
         Self {
+            checked: vec![0; grid.places.len()],
+            leader: None,
+            round: 0,
+            bounded: 0,
             grid,
             half: Vec::new(),
             p: vec![0.0; n],
@@ -49,7 +75,7 @@ impl GridValues {
     /// Opens a streak whose row is this matrix over both axes.
     pub fn start_streak(&mut self, products: &BlockProducts, matrix: &[f64]) {
         self.update();
-        products.at_nodes(matrix, self.grid.components(), &mut self.half, &mut self.p);
+        at_nodes(products, matrix, self.grid.components(), &mut self.half, &mut self.p);
     }
 
     /// Adds an observation to the open streak.
@@ -58,7 +84,7 @@ impl GridValues {
         self.steps += mean_step;
     }
 
-    /// Applies the pending observations; call it before [`GridValues::bound`].
+    /// Applies the pending observations; call it before [`Checks::bound`].
     pub fn update(&mut self) {
         if self.squares != 0.0 || self.steps != 0.0 {
             let (square, step) = (std::mem::take(&mut self.squares), std::mem::take(&mut self.steps));
@@ -66,7 +92,7 @@ impl GridValues {
         }
     }
 
-    /// Returns the multiply-adds of [`GridValues::bound`] per point of the block.
+    /// Returns the multiply-adds of [`Checks::bound`] per point of the block.
     pub fn work(&self) -> usize {
         2 * STENCIL * (STENCIL + 1)
     }
@@ -111,8 +137,8 @@ const ROUNDING: f64 = (2 * WEIGHT_ROUNDINGS + 4 * STENCIL + 8) as f64 * 0.5 * f3
 
 vectorised! {
     /// `mean += step p`, `variance -= square p²`.
-    fn apply_grid(values: &mut GridValues, square: f64, step: f64) {
-        let GridValues { p, mean, variance, rounded_mean, rounded_variance, .. } = values;
+    fn apply_grid(values: &mut Checks, square: f64, step: f64) {
+        let Checks { p, mean, variance, rounded_mean, rounded_variance, .. } = values;
         for ((mean, rounded), &p) in mean.iter_mut().zip(rounded_mean.iter_mut()).zip(p.iter()) {
             *mean += step * p;
             *rounded = *mean as f32;
@@ -158,7 +184,7 @@ mod tests {
     fn furthest(blocks: &Blocks, grid: InterpolationGrid, table: &FeatureTable, stream: &mut Stream) -> [f64; 2] {
         let (products, _) = blocks.source.products().expect("there are products");
         let prior = blocks.norm * blocks.norm;
-        let mut values = GridValues::new(Arc::new(grid), prior);
+        let mut values = Checks::new(Arc::new(grid), prior);
         // Orthogonal rows, each the remainder of its direction, give an N with eigenvalues up to 1.
         let mut rows: Vec<Vec<f64>> = Vec::new();
         let (mut theta, mut matrix) = (vec![0.0; table.n_features], Vec::new());

@@ -1,0 +1,79 @@
+//! Lays out a vector for each point: its features along an axis, or its coordinates.
+
+use super::kernels::LANES;
+use super::order::BlockOrder;
+use privateer_gp::score::FeatureTable;
+use std::sync::Arc;
+
+/// Vectors of the points of a domain and of the reference points.
+#[derive(Debug)]
+pub struct BlockVectors {
+    /// Length of a vector.
+    pub q: usize,
+    rows: VectorRows,
+    /// `n_blocks x q x size`: the same by block, each component contiguous over a block's points.
+    blocks: Vec<f64>,
+    /// `q x padded`: the same for the reference points.
+    pub reference_points: Vec<f64>,
+}
+
+/// `n_points x q`, row-major.
+#[derive(Debug)]
+pub enum VectorRows {
+    Own(Vec<f64>),
+    /// The vectors are the features.
+    Table(Arc<FeatureTable>),
+}
+
+impl BlockVectors {
+    /// Arranges vectors of length `q` in blocks, without reference points yet.
+    pub fn of(q: usize, rows: VectorRows, order: &BlockOrder) -> Self {
+        let mut made = Self { q, rows, blocks: Vec::new(), reference_points: Vec::new() };
+        let mut blocks = vec![0.0; order.points.len() * q];
+        for (block, values) in order.points.chunks_exact(order.size).zip(blocks.chunks_exact_mut((q * order.size).max(1))) {
+            for (at, &point) in block.iter().enumerate() {
+                for (component, &value) in made.row(point as usize).iter().enumerate() {
+                    values[component * order.size + at] = value;
+                }
+            }
+        }
+        made.blocks = blocks;
+        made
+    }
+
+    /// Stores the vectors of the reference points, given row-major.
+    ///
+    /// Beyond the last there is room for `beyond` more, and for whole SIMD lanes.
+    pub fn take_reference_points(&mut self, rows: &[f64], beyond: usize) {
+        let padded = (rows.len() / self.q.max(1) + beyond).next_multiple_of(LANES);
+        self.reference_points = vec![0.0; self.q * padded];
+        for (at, row) in rows.chunks_exact(self.q.max(1)).enumerate() {
+            for (component, &value) in row.iter().enumerate() {
+                self.reference_points[component * padded + at] = value;
+            }
+        }
+    }
+
+    /// Returns the vectors of all points, row-major.
+    pub fn rows(&self) -> &[f64] {
+        match &self.rows {
+            VectorRows::Own(values) => values,
+            VectorRows::Table(table) => &table.values,
+        }
+    }
+
+    /// Returns the vector of a point.
+    pub fn row(&self, point: usize) -> &[f64] {
+        &self.rows()[point * self.q..][..self.q]
+    }
+
+    /// Returns the vectors of a block of `size` points, component by component.
+    pub fn block(&self, block: usize, size: usize) -> &[f64] {
+        &self.blocks[block * self.q * size..][..self.q * size]
+    }
+
+    /// Returns the number of reference points, padded to a whole number of SIMD lanes.
+    pub fn padded_reference_points(&self) -> usize {
+        self.reference_points.len() / self.q.max(1)
+    }
+}
