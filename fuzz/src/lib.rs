@@ -5,8 +5,8 @@
 
 use cap::Cap;
 use privateer::deploy::{self, BudgetOptions, RecordValue, ReleaseOptions};
-use privateer::env::csv_table::{CsvOptions, read_table};
 use privateer::env::CuratedLedger;
+use privateer::env::csv_table::{CsvOptions, read_table};
 use privateer::record::{DigestList, Manifest};
 use privateer::spec::Sweep;
 use std::fs;
