@@ -1,7 +1,6 @@
 //! Defines the starting rounds of a policy.
 
 use privateer_config::params::Args;
-use privateer_numerics::rng::Stream;
 use serde::{Deserialize, Serialize};
 
 /// States the starting rounds of a policy.
@@ -46,14 +45,6 @@ impl Initial {
         match self {
             Self::Random(n) => n,
             Self::LowestIndex => 0,
-        }
-    }
-
-    /// Draws the point to play in round `round` (1-based) if it is a starting round.
-    pub fn point(self, round: u64, n_points: usize, start: &mut Stream) -> Option<usize> {
-        match self {
-            Self::Random(n) if round <= n => Some(start.index(n_points)),
-            _ => None,
         }
     }
 }

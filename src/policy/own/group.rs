@@ -13,7 +13,6 @@ pub struct PolicyGroup {
     n_points: usize,
     /// The policy's label, for messages.
     label: String,
-    /// The batch of each trial.
     batches: Vec<OpenBatch>,
     turns: Turns,
 }
@@ -26,15 +25,11 @@ pub(super) enum Turns {
     /// As the query of each trial says.
     Queries,
     /// Once, after all candidates were scored by as many users each.
-    Candidates {
-        /// Number of candidates.
-        count: usize,
-        /// Users of each.
-        users: u64,
-    },
+    Candidates { count: usize, users: u64 },
 }
 
 /// The users of one trial who play one point.
+#[derive(Default)]
 struct OpenBatch {
     point: usize,
     /// Number of users who have yet to play.
@@ -51,11 +46,6 @@ struct OpenBatch {
 }
 
 impl OpenBatch {
-    fn new(least: u64) -> Self {
-        let (candidates, scored) = (Vec::new(), Visits::default());
-        Self { point: 0, left: 0, least, released: (0.0, 0), candidates, scored, chosen: None }
-    }
-
     /// Takes a choice among the candidates; returns it.
     fn choose(&mut self, candidate: usize) -> Option<Release<'static>> {
         let point = *self.candidates.get(candidate)?;
@@ -67,7 +57,8 @@ impl OpenBatch {
 impl PolicyGroup {
     /// * `least` — the least number of users of a batch of each trial
     pub(super) fn new(policy: Box<dyn BatchPolicy>, n_points: usize, turns: Turns, least: impl Iterator<Item = u64>) -> Self {
-        Self { policy, n_points, label: "from outside".to_owned(), batches: least.map(OpenBatch::new).collect(), turns }
+        let batches = least.map(|least| OpenBatch { least, ..OpenBatch::default() }).collect();
+        Self { policy, n_points, label: "from outside".to_owned(), batches, turns }
     }
 
     /// Sets the policy's label, for messages.

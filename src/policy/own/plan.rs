@@ -2,7 +2,7 @@
 
 use super::contract::EachTrial;
 use super::group::{Turns, failure};
-use super::played::{PlayedPolicy, Schedule};
+use super::played::PlayedPolicy;
 use super::{BatchPolicy, PolicyFailure, PolicyGroup, PolicyStart, SumsFeatures, TrialFacts, TrialPolicy};
 use crate::policy::{FeaturesPlan, MeanNoise, Policy, PolicyMaker, PolicyPlan, Problem, Setting, parse_features};
 use privateer_config::error::{Diagnostic, Error, guarded};
@@ -15,7 +15,6 @@ use privateer_privacy::Protection;
 use privateer_privacy::sums::{Epochs, SumsNeed};
 use std::sync::Arc;
 
-/// Makes the algorithm for the trials of a start.
 type MakeBatch = Arc<dyn Fn(PolicyStart) -> Result<Box<dyn BatchPolicy>, PolicyFailure> + Send + Sync>;
 
 /// Describes a policy from outside.
@@ -48,11 +47,11 @@ impl OwnPolicy {
     pub fn per_trial<P: TrialPolicy + 'static>(
         make: impl Fn(&PolicyStart, &TrialFacts) -> Result<P, PolicyFailure> + Send + Sync + 'static,
     ) -> Self {
-        let each = move |start: PolicyStart| -> Result<Box<dyn BatchPolicy>, PolicyFailure> {
-            let policies = start.trials.iter().map(|trial| Ok(Box::new(make(&start, trial)?) as Box<dyn TrialPolicy>));
-            Ok(Box::new(EachTrial(policies.collect::<Result<_, PolicyFailure>>()?)))
+        let each = move |start: PolicyStart| -> Result<EachTrial<P>, PolicyFailure> {
+            let policies = start.trials.iter().map(|trial| make(&start, trial));
+            Ok(EachTrial(policies.collect::<Result<Vec<P>, PolicyFailure>>()?))
         };
-        Self { make: Arc::new(each), depends_on_block: false, stage: Stage::Rewards }
+        Self::batched(each).independent()
     }
 
     /// Describes an algorithm that runs many trials at once; `make` is called once for each block of trials.
@@ -113,9 +112,6 @@ impl OwnPolicy {
 
 impl Stage {
     /// Returns what a server is asked for, and the features of its sums.
-    ///
-    /// # Errors
-    /// If the horizon is too short, or the features do not suit the problem.
     fn prepare(&self, problem: &Problem) -> Result<(Option<SumsNeed>, Option<SumsFeatures>), Error> {
         let rounds = problem.rounds;
         match self {
@@ -198,7 +194,6 @@ impl From<OwnPolicy> for PolicyPlan {
     }
 }
 
-/// Makes the groups of a cell.
 pub(super) struct OwnMaker {
     make: MakeBatch,
     start: PolicyStart,
@@ -219,10 +214,15 @@ impl PolicyMaker for OwnMaker {
     }
 
     /// Makes what keeps the plays of one trial; its group proposes for it and is told what was released.
-    fn make(&self, _setting: &Setting) -> Result<Box<dyn Policy>, Error> {
+    fn policy(&self, _setting: &Setting, saved: Option<serde_json::Value>) -> Result<Box<dyn Policy>, Error> {
+        if saved.is_some() {
+            return Diagnostic::new("a policy from outside keeps no state that a session could store")
+                .hint("drive it in one program with `AskTell`, or use a policy of this program in sessions")
+                .refuse();
+        }
         let every = if let Stage::Sums(_, every) = self.stage { every } else { 0 };
-        let schedule = self.start.features.clone().map(|features| Schedule { features, every, rounds: self.start.rounds });
-        Ok(Box::new(PlayedPolicy { schedule, round: 1, last: None, visits: Visits::default() }))
+        let (features, rounds) = (self.start.features.clone(), self.start.rounds);
+        Ok(Box::new(PlayedPolicy { features, every, rounds, round: 1, last: None, visits: Visits::default() }))
     }
 
     fn group(&self, trials: &[(u64, &Setting)]) -> Result<Option<PolicyGroup>, Error> {
@@ -242,11 +242,5 @@ impl PolicyMaker for OwnMaker {
     fn facts(&self, _setting: &Setting) -> Vec<(String, serde_json::Value)> {
         let bits = if self.depends_on_block { "depend on `block`" } else { "do not depend on the trials beside a trial" };
         vec![("policy from outside: its bits".to_owned(), bits.into())]
-    }
-
-    fn restore(&self, _setting: &Setting, _state: serde_json::Value) -> Result<Box<dyn Policy>, Error> {
-        Diagnostic::new("a policy from outside keeps no state that a session could store")
-            .hint("drive it in one program with `AskTell`, or use a policy of this program in sessions")
-            .refuse()
     }
 }
