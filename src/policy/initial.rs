@@ -1,11 +1,9 @@
 //! Defines the starting rounds of a policy.
 
 use privateer_config::params::Args;
-use serde::{Deserialize, Serialize};
 
 /// States the starting rounds of a policy.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Initial {
     /// Plays this number of uniformly random points, the same for all policies of a trial.
     Random(u64),

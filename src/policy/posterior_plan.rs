@@ -119,7 +119,7 @@ impl PreparedPosterior {
     /// Returns the prior of one trial.
     ///
     /// # Errors
-    /// As [`InputReading::covariance`], and for a trial without the released inputs that it needs.
+    /// As [`InputNoiseModel::covariance`], and for a trial without the released inputs that it needs.
     pub fn prior(&self, setting: &Setting, ridge: f64) -> Result<Box<dyn Posterior>, Error> {
         Ok(match self {
             Self::Exact(gram, bound) if CovariancePosterior::suits(gram.n_points(), *bound, ridge) => {

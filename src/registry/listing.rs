@@ -24,8 +24,11 @@ pub struct Kind {
     pub keys: Vec<KeyDoc>,
 }
 
-/// The kinds that can be listed, in the order of a spec, each with what returns its items.
-const KINDS: [(&str, fn(&Registry) -> Vec<Kind>); 14] = [
+/// Returns the items of one kind.
+type Items = fn(&Registry) -> Vec<Kind>;
+
+/// The kinds that can be listed, in the order of a spec.
+const KINDS: [(&str, Items); 14] = [
     ("environment", |registry| each(registry, ENVIRONMENTS, |_| ())),
     ("contextual-environment", |registry| each(registry, CONTEXTUAL_ENVIRONMENTS, |_| ())),
     ("kernel", kernels),

@@ -22,8 +22,6 @@ pub struct CuratorPlan {
     places: KeyPlaces,
 }
 
-const KEYS: [&str; 8] = ["mechanism", "calibration", "epsilon", "delta", "radius", "columns", "norm", "bound"];
-
 impl CuratorPlan {
     /// Returns the largest distance between neighbouring rows, in units of the inputs.
     pub fn moves(&self) -> f64 {
@@ -75,7 +73,7 @@ impl CuratorPlan {
         if request.budget.epsilon.is_none() || request.budget.delta.is_none() {
             return None;
         }
-        let places = KeyPlaces::of(args, table, &KEYS);
+        let places = KeyPlaces::of(args, table);
         let need = InputsNeed { radius, columns: columns.map(|r| r as usize) };
         Some(Self { entry, request, need, norm, bound, places })
     }

@@ -3,7 +3,7 @@
 //! The budget is for one user's interaction.
 
 use super::places::KeyPlaces;
-use super::privacy::{KEYS, RequestDocs, clip_range, participation, request};
+use super::privacy::{RequestDocs, clip_range, participation, request};
 use privateer_config::error::{Error, Place, Span};
 use privateer_config::params::{Args, Table};
 use privateer_privacy::{Refusal, Request};
@@ -52,7 +52,7 @@ impl InteractionPlan {
         args.finish();
         let place = |span: &Span| args.sink().sources().place(span);
         let keys = policy.entries.iter().filter_map(|entry| Some((entry.key.clone(), place(entry.node.span.as_ref()?))));
-        Self { request, places: KeyPlaces::of(args, table, &KEYS), of_policy: (keys.collect(), policy.span.as_ref().map(place)) }
+        Self { request, places: KeyPlaces::of(args, table), of_policy: (keys.collect(), policy.span.as_ref().map(place)) }
     }
 
     /// Returns the request.

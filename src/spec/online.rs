@@ -48,19 +48,6 @@ impl OnlinePlan {
     }
 }
 
-const KEYS: [&str; 10] = [
-    "mechanism",
-    "calibration",
-    "epsilon",
-    "delta",
-    "participations",
-    "separation",
-    "clip",
-    "factorisation",
-    "stated_smoothness",
-    "stated_lipschitz",
-];
-
 /// Reads `[privacy]`.
 pub(super) fn request(args: &Args<'_>, stated: bool) -> GradientRequest {
     let words = ["auto", "none", "gaussian", "generalized-gaussian", "privunit", "laplace", "gumbel"];
@@ -152,7 +139,7 @@ pub(super) fn cells_at(
                 learner,
                 rates,
                 request,
-                places: KeyPlaces::of(&privacy_args, &privacy_table, &KEYS),
+                places: KeyPlaces::of(&privacy_args, &privacy_table),
                 place: written.span.as_ref().map(|span| sink.sources().place(span)),
             }),
             resolved: reader.shared.borrow_mut().sections(serde_json::json!({

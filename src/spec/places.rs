@@ -1,21 +1,20 @@
 //! Places refusals at the keys that caused them.
 
 use privateer_config::error::{Diagnostic, Error, Place};
-use privateer_config::params::{Args, Table};
+use privateer_config::params::{Args, KeyDoc, Table};
 use privateer_privacy::Refusal;
 
-/// Holds the place of each key of a table; the table's own for keys that are not written.
+/// Holds the place of each key that was read of a table; the table's own for keys that are not written.
 #[derive(Debug, Clone)]
-pub(super) struct KeyPlaces(Vec<(&'static str, Place)>);
+pub(super) struct KeyPlaces(Vec<(String, Place)>);
 
 impl KeyPlaces {
-    pub(super) fn of(args: &Args<'_>, table: &Table, keys: &[&'static str]) -> Self {
-        let sources = args.sink().sources();
-        let of = |key: &'static str| {
-            let span = table.get(key).and_then(|node| node.span.as_ref()).or(table.span.as_ref())?;
-            Some((key, sources.place(span)))
+    pub(super) fn of(args: &Args<'_>, table: &Table) -> Self {
+        let place = |key: KeyDoc| {
+            let span = table.get(&key.path).and_then(|node| node.span.as_ref()).or(table.span.as_ref())?;
+            Some((key.path, args.sink().sources().place(span)))
         };
-        Self(keys.iter().copied().filter_map(of).collect())
+        Self(args.documented().into_iter().filter_map(place).collect())
     }
 
     /// Places a refusal at the key that caused it, or else at `other`.

@@ -58,8 +58,6 @@ fn serves(entry: &SumsEntry, protection: Protection) -> bool {
     entry.name == "none" || entry.serves == protection
 }
 
-pub(super) const KEYS: [&str; 7] = ["mechanism", "calibration", "epsilon", "delta", "clip", "participations", "separation"];
-
 impl PrivacyPlan {
     /// Reads the keys for a policy that needs this kind of mechanism; `None` after a mistake.
     pub fn parse(args: &Args<'_>, table: &Table, stated: bool, protection: Protection) -> Option<Self> {
@@ -131,7 +129,7 @@ impl PrivacyPlan {
             args.missing("delta", "a number > 0 and < 1, at most one over the number of users: the noise of sums is Gaussian");
             return None;
         }
-        Some(Self { entry, automatic: is_automatic, request, places: KeyPlaces::of(args, table, &KEYS) })
+        Some(Self { entry, automatic: is_automatic, request, places: KeyPlaces::of(args, table) })
     }
 
     /// Returns whether anything is randomised.

@@ -1,7 +1,7 @@
 //! Makes an algorithm from outside a policy like any other.
 
 use super::contract::EachTrial;
-use super::group::{Turns, failure};
+use super::group::failure;
 use super::played::PlayedPolicy;
 use super::{BatchPolicy, PolicyFailure, PolicyGroup, PolicyStart, SumsFeatures, TrialFacts, TrialPolicy};
 use crate::policy::{FeaturesPlan, MeanNoise, Policy, PolicyMaker, PolicyPlan, Problem, Setting, parse_features};
@@ -31,7 +31,7 @@ pub struct OwnPolicy {
 
 /// Who stands between the users and an algorithm from outside.
 #[derive(Debug, Clone)]
-enum Stage {
+pub(super) enum Stage {
     /// Each user's reward is released by itself.
     Rewards,
     /// A trusted server or a shuffler releases the mean of each batch, of which the least may be stated.
@@ -155,14 +155,6 @@ impl Stage {
             }
         }
     }
-
-    fn turns(&self) -> Turns {
-        match *self {
-            Self::Rewards | Self::Batches(_) => Turns::Batches,
-            Self::Sums(..) => Turns::Queries,
-            Self::Choice(candidates, users) => Turns::Candidates { count: candidates as usize, users },
-        }
-    }
 }
 
 impl From<OwnPolicy> for PolicyPlan {
@@ -236,7 +228,7 @@ impl PolicyMaker for OwnMaker {
         let start = PolicyStart { trials: trials.iter().map(facts).collect(), ..self.start.clone() };
         let least: Vec<u64> = start.trials.iter().map(|trial| trial.batches.map_or(1, |noise| noise.least)).collect();
         let batch = guarded(|| (self.make)(start)).map_err(|why| failure("from outside", "its start", why))?;
-        Ok(Some(PolicyGroup::new(batch, self.start.n_points, self.stage.turns(), least.into_iter())))
+        Ok(Some(PolicyGroup::new(batch, self.start.n_points, self.stage.clone(), least.into_iter())))
     }
 
     fn facts(&self, _setting: &Setting) -> Vec<(String, serde_json::Value)> {
