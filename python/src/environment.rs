@@ -21,7 +21,7 @@ pub fn environment(item: &Arc<OwnItem>, args: &Args<'_>, guard: &Arc<RunGuard>) 
             let by_bits: HashMap<Vec<u64>, f64> = coordinates.chunks(dimension).map(bits).zip(means).collect();
             let by_bits = Arc::new(by_bits);
             let mean = move |x: &[f64]| by_bits.get(&bits(x)).copied().unwrap_or(f64::NAN);
-            let Some(noise) = parse_noise(args, "noise") else { return empty(args) };
+            let noise = parse_noise(args);
             let bounds = noise.range();
             let drawn = mean.clone();
             let environment =

@@ -45,13 +45,7 @@ use std::ops::Range;
 pub struct AskTell {
     cell: ReadyCell,
     part: LockstepPart,
-    /// Hash of the resolved spec.
-    spec_hash: String,
-    first: u64,
-    /// The coming round, from 1; the present one while points are asked.
-    round: u64,
-    is_asked: bool,
-    told: Vec<Vec<f64>>,
+    state: AskTellState,
 }
 
 /// Holds the state of an [`AskTell`] between two of its calls: what it was told.
@@ -59,16 +53,12 @@ pub struct AskTell {
 /// It holds the rewards as they were measured, and is as secret as they are.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct AskTellState {
-    /// Hash of the resolved spec.
     spec_hash: String,
-    /// Index of the cell.
     cell: u32,
-    /// Number of the first trial.
     first: u64,
     n_trials: u64,
     /// The rewards of each round that is over, one for each trial.
     told: Vec<Vec<f64>>,
-    /// Whether the points of the coming round are asked.
     is_asked: bool,
 }
 
@@ -89,11 +79,12 @@ impl AskTell {
             return Diagnostic::new("no trial is asked for").expected("a range of numbers, such as `0..32`").refuse();
         }
         let cell = preparation.listed(plan)?;
-        let first = trials.start;
-        let n_trials = trials.end.saturating_sub(first);
+        let (first, n_trials) = (trials.start, trials.end.saturating_sub(trials.start));
         allow(cell.memory_bytes, &format!("{n_trials} trials"), LEAST_TRIAL * n_trials as f64, "ask for fewer trials")?;
         let part = LockstepPart::start(&cell, trials, false)?;
-        Ok(Self { cell, part, spec_hash: preparation.spec_hash().to_owned(), first, round: 1, is_asked: false, told: Vec::new() })
+        let spec_hash = preparation.spec_hash().to_owned();
+        let state = AskTellState { spec_hash, cell: plan.index, first, n_trials, told: Vec::new(), is_asked: false };
+        Ok(Self { cell, part, state })
     }
 
     /// Restores trials from their saved state, with the spec and cell that they began with: they are told the same again.
@@ -132,14 +123,7 @@ impl AskTell {
             .hint("tell the same rewards again to new trials: they ask for the same points")
             .refuse();
         }
-        Ok(AskTellState {
-            spec_hash: self.spec_hash.clone(),
-            cell: self.cell.plan.index,
-            first: self.first,
-            n_trials: self.part.sources.len() as u64,
-            told: self.told.clone(),
-            is_asked: self.is_asked,
-        })
+        Ok(self.state.clone())
     }
 
     /// Returns the point that each trial observes next; the same points until their rewards are told.
@@ -147,11 +131,11 @@ impl AskTell {
     /// # Errors
     /// After the horizon; if the backend fails, a score is not finite, or a policy from outside fails.
     pub fn ask(&mut self) -> Result<&[usize], Error> {
-        if !self.is_asked {
+        if !self.state.is_asked {
             self.refuse_after_horizon()?;
-            self.part.begin(self.round)?;
+            self.part.begin(self.round())?;
             self.part.players.decide()?;
-            self.is_asked = true;
+            self.state.is_asked = true;
         }
         Ok(&self.part.players.points)
     }
@@ -165,7 +149,7 @@ impl AskTell {
     /// from outside fails.
     pub fn tell(&mut self, rewards: &[f64]) -> Result<Vec<Option<f64>>, Error> {
         let refuse = |problem: String, expected: String| Diagnostic::new(problem).expected(expected).refuse();
-        if !self.is_asked {
+        if !self.state.is_asked {
             self.refuse_after_horizon()?;
             return refuse("no points are asked".to_owned(), "`ask` before `tell`".to_owned());
         }
@@ -177,10 +161,9 @@ impl AskTell {
             let problem = format!("the reward of trial {} is {}", self.part.players.players[place].number, rewards[place]);
             return refuse(problem, "a finite number".to_owned());
         }
-        self.is_asked = false;
-        self.part.learn(self.round, &(), |place, _, _| Raw::seal(rewards[place]))?;
-        self.round += 1;
-        self.told.push(rewards.to_vec());
+        self.state.is_asked = false;
+        self.part.learn(self.round(), &(), |place, _, _| Raw::seal(rewards[place]))?;
+        self.state.told.push(rewards.to_vec());
         Ok(self.part.released.clone())
     }
 
@@ -218,12 +201,12 @@ impl AskTell {
 
     /// Returns the round of the asked points, from 1; between two rounds, the coming one.
     pub fn round(&self) -> u64 {
-        self.round
+        self.state.told.len() as u64 + 1
     }
 
     /// Returns whether all rounds are told.
     pub fn is_over(&self) -> bool {
-        self.cell.plan.rounds < self.round
+        self.cell.plan.rounds < self.round()
     }
 
     /// Returns the ledger of one user's reward, as simulated.

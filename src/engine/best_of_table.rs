@@ -30,7 +30,6 @@ struct BestOfTable<'a> {
 /// Factor of `beta² variance`, far beyond the rounding of the squares, some 1e-16.
 const SQUARE_SLACK: f64 = 1.0 + 1e-11;
 
-/// Largest number of lanes of a vector.
 const MOST_LANES: usize = 8;
 
 impl WithSimd for BestOfTable<'_> {

@@ -4,7 +4,6 @@ use super::cell_warning::CellWarning;
 use super::ready_cell::ReadyCell;
 use super::warnings::bandit_warnings;
 use crate::env::Instance;
-use crate::spec::{BanditPlan, CellPlan};
 use privateer_config::error::Error;
 use privateer_privacy::{Guarantee, Ledger, Protection};
 use serde::{Deserialize, Serialize};
@@ -41,16 +40,14 @@ pub struct CellFacts {
 
 impl CellFacts {
     /// Collects the ledgers and facts of a bandit cell from its first trial, whose function is `instance`.
-    ///
-    /// # Errors
-    /// If the trial cannot be made.
-    pub(super) fn of_bandit(plan: &CellPlan, bandit: &BanditPlan, cell: &ReadyCell, instance: Instance) -> Result<Self, Error> {
+    pub(super) fn of_bandit(cell: &ReadyCell, instance: Instance) -> Result<Self, Error> {
         let trial = cell.with(instance, 0)?;
         let mut ledger = trial.mechanism.ledger();
         let instance = &trial.instance;
         cell.environment.derived_from_rewards.state_in(&mut ledger);
-        if bandit.policy_plan.is_foreign && ledger.epsilon.is_some() {
-            let received = match bandit.policy_plan.protection {
+        let policy = &cell.bandit.policy_plan;
+        if policy.is_foreign && ledger.epsilon.is_some() {
+            let received = match policy.protection {
                 Protection::Rewards | Protection::Batches => "released rewards",
                 Protection::Sums | Protection::LocalSums => "released sums",
                 Protection::Answer => "a released choice",
@@ -78,7 +75,7 @@ impl CellFacts {
         {
             facts.push(("share of the points whose mean reward the clip cuts off".into(), share.into()));
         }
-        facts.extend(trial.facts.clone());
+        facts.extend(cell.maker.facts(&trial.setting));
         if let (Some(curator), Some(inputs)) = (&cell.curator, cell.inputs()) {
             facts.extend(curator.facts(&inputs));
         }
@@ -90,7 +87,7 @@ impl CellFacts {
         if let Some(inputs) = &mut inputs {
             cell.environment.derived_from_inputs.state_in(inputs);
         }
-        let warnings = bandit_warnings(plan, cell, &trial, &ledger, inputs.as_ref());
+        let warnings = bandit_warnings(cell, &trial, &ledger, inputs.as_ref());
         Ok(Self { ledger: CellLedger { reward: ledger, inputs }, facts, warnings })
     }
 }

@@ -45,12 +45,9 @@ pub fn unify_swept(cells: &mut [CellInfo]) {
         let values = || cells.iter().filter_map(|cell| cell.swept.get(key_idx)).map(|(_, value)| value);
         let numeric = values().all(|value| value.as_f64().is_some());
         let any_float = values().any(|value| matches!(value, Scalar::Float(_)));
-        let one_kind = {
-            let mut kinds: Vec<_> = values().map(std::mem::discriminant).collect();
-            kinds.dedup();
-            kinds.len() <= 1
-        };
-        if one_kind {
+        let mut kinds = values().map(std::mem::discriminant);
+        let first = kinds.next();
+        if kinds.all(|kind| Some(kind) == first) {
             continue;
         }
         for (_, value) in cells.iter_mut().filter_map(|cell| cell.swept.get_mut(key_idx)) {

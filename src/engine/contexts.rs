@@ -70,9 +70,6 @@ impl ContextualCell {
     }
 
     /// Runs one trial after another to the end; returns `None` if stopped.
-    ///
-    /// # Errors
-    /// If the environment fails, or a score is not finite.
     pub(super) fn batch(&self, numbers: Range<u64>, rounds: &Rounds<'_>) -> Result<Option<BatchResult>, Error> {
         let mut result = BatchResult::default();
         for number in numbers {

@@ -16,10 +16,7 @@ pub fn decide(candidates: &Candidates, model: &dyn ScoreModel, beta: f64, scratc
     }
     scratch.clear();
     scratch.extend(candidates.points.iter().map(|&point| (point, model.exact(point as usize).upper(beta))));
-    match lowest_within_tie(scratch) {
-        Some(point) => Ok(point as usize),
-        None => Err(not_a_number(beta)),
-    }
+    lowest_within_tie(scratch).map(|point| point as usize).ok_or_else(|| not_a_number(beta))
 }
 
 /// Compares a choice with the best of `points`, all scored in f64.

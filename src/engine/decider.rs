@@ -88,13 +88,10 @@ impl Decider {
     }
 }
 
-fn is_scored(proposal: &Proposal) -> bool {
-    matches!(proposal, Proposal::Score { .. })
-}
-
 /// Returns the requests to the decider, one for each trial that scores.
 pub(super) fn requests<'a>(players: &'a mut [Player], proposals: &[Proposal]) -> Result<Vec<TrialScore<'a>>, Error> {
-    let mut requests = Vec::with_capacity(proposals.iter().filter(|proposal| is_scored(proposal)).count());
+    let n_scored = proposals.iter().filter(|proposal| matches!(proposal, Proposal::Score { .. })).count();
+    let mut requests = Vec::with_capacity(n_scored);
     for (place, (player, proposal)) in players.iter_mut().zip(proposals).enumerate() {
         if let Proposal::Score { beta } = *proposal {
             let Some(model) = player.policy.model() else { return Err(no_model(beta)) };

@@ -1,43 +1,21 @@
 //! Keeps the functions of the last trials, which cells over one environment share.
 
-use super::lock::lock;
+use super::lock::{LastFew, made};
 use crate::env::{Environment, Instance};
 use privateer_config::error::Error;
-use std::collections::VecDeque;
-use std::sync::{Arc, Mutex};
+use std::sync::Mutex;
 
 /// Largest size of the functions that are kept of one environment, in bytes.
 const MOST_BYTES: usize = 64 << 20;
 
-/// A trial's function once it is drawn; other threads wait for it.
-type Slot = Arc<Mutex<Option<Instance>>>;
-
-/// Functions of trials, by number.
+/// Functions of trials, by number, once they are drawn.
 #[derive(Default)]
-pub(super) struct Functions(Mutex<VecDeque<(u64, Slot)>>);
+pub(super) struct Functions(LastFew<u64, Mutex<Option<Instance>>>);
 
 impl Functions {
     /// Returns the function of a trial, drawn where it is not kept.
     pub(super) fn of(&self, environment: &Environment, trial: u64) -> Result<Instance, Error> {
-        let slot = {
-            let mut kept = lock(&self.0);
-            match kept.iter().find(|(number, _)| *number == trial) {
-                Some((_, slot)) => Arc::clone(slot),
-                None => {
-                    if most(environment).max(1) <= kept.len() {
-                        kept.pop_front();
-                    }
-                    let slot = Slot::default();
-                    kept.push_back((trial, Arc::clone(&slot)));
-                    slot
-                }
-            }
-        };
-        let mut drawn = lock(&slot);
-        match drawn.as_ref() {
-            Some(instance) => Ok(instance.clone()),
-            None => Ok(drawn.insert(environment.draw(trial)?).clone()),
-        }
+        made(&self.0.of(trial, most(environment).max(1), Mutex::default), || environment.draw(trial))
     }
 }
 
@@ -49,6 +27,7 @@ pub(super) fn most(environment: &Environment) -> usize {
 
 #[cfg(test)]
 mod tests {
+    use super::super::lock::lock;
     use super::*;
     use crate::engine::Preparation;
     use crate::env::DataFolder;
@@ -99,7 +78,7 @@ mod tests {
         let drawn = |trial| kept.of(environment.as_ref(), trial).expect("a function");
         let first = drawn(0);
         (1..=most as u64).for_each(|trial| drop(drawn(trial)));
-        assert_eq!(lock(&kept.0).iter().map(|(trial, _)| *trial).collect::<Vec<_>>(), (1..=most as u64).collect::<Vec<_>>());
+        assert_eq!(lock(&kept.0.0).iter().map(|(trial, _)| *trial).collect::<Vec<_>>(), (1..=most as u64).collect::<Vec<_>>());
         assert_eq!(format!("{:?}", drawn(0).facts()), format!("{:?}", first.facts()));
     }
 }

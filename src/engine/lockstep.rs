@@ -95,14 +95,14 @@ impl LockstepPart {
             let of = |purpose| cell.streams.of(number, purpose);
             let streams = PolicyStreams { start: of(Purpose::Start), own: of(Purpose::Policy(&cell.plan.policy)) };
             let plays = cell.environment.product.as_ref().map(|product| Plays::of(product));
-            players.push(Player::new(number, policy, streams).over(source.empty_set(), plays));
+            players.push(Player::new(number, policy, streams, source.empty_set(), plays));
             sources.push(source);
         }
         let settings: Vec<(u64, &Setting)> =
             players.iter().zip(&sources).map(|(player, source)| (player.number, &source.setting)).collect();
-        let decider = match (cell.maker.group(&settings)?, &cell.axes, screen) {
+        let decider = match (cell.maker.group(&settings)?, cell.maker.axes(), screen) {
             (Some(group), _, _) => Decider::Outside(group.named(&cell.plan.policy)),
-            (None, Some(axes), _) => Decider::ByAxis(axes.clone()),
+            (None, Some(axes), _) => Decider::ByAxis(axes),
             (None, None, Some(screen)) => {
                 let n_points = cell.environment.gram.n_points() as u32;
                 Decider::screened(screen, players.len(), verify.then_some(n_points))
@@ -149,7 +149,7 @@ impl LockstepPart {
         let outside = self.players.are_outside();
         let Players { players, points, .. } = &mut self.players;
         for (place, ((player, source), &point)) in players.iter_mut().zip(&mut self.sources).zip(points.iter()).enumerate() {
-            if let Some(rows) = player.plays.as_mut().and_then(Plays::take_newest) {
+            if let Some(rows) = player.plays.as_mut().and_then(|plays| plays.newest.take()) {
                 source.instance.define(&rows);
             }
             let reward = observe(place, source, point);
@@ -172,29 +172,27 @@ impl LockstepPart {
         for (place, source) in self.sources.iter_mut().enumerate() {
             let point = self.players.points[place];
             let Player { number, set, plays, .. } = &self.players.players[place];
-            let counted = source.count(point, set.as_deref());
+            let [regret, cumulative, simple] = source.count(point, set.as_deref());
             if recorded {
+                let recommended = self.players.recommend(place)?.map_or(f64::NAN, |point| source.instance.regret(point));
                 // The plays of a product domain have no point index.
-                let (at, shown) = ((*number, round), plays.is_none().then_some(point));
-                source.record(at, shown, counted, self.players.recommend(place)?);
+                let shown = plays.is_none().then_some(point);
+                source.rows.push(*number, round, shown, [regret, cumulative, simple, recommended]);
             }
         }
         Ok(())
     }
 
     /// Returns the results of trials that have ended.
-    ///
-    /// # Errors
-    /// If an algorithm from outside fails to say what it keeps.
     pub(super) fn into_result(mut self, keeps_parameters: bool) -> Result<BatchResult, Error> {
         self.players.close_screen();
-        let mut result = BatchResult { counters: *self.players.counters(), ..BatchResult::default() };
+        let mut result = BatchResult { counters: self.players.counters, ..BatchResult::default() };
         for (place, source) in self.sources.into_iter().enumerate() {
             let parameters = if keeps_parameters { self.players.parameters(place)? } else { None };
             let Player { number, policy, .. } = &mut self.players.players[place];
             let repaired = policy.server().map_or(0, |server| server.repaired());
             result.trials.push(TrialEnd { trial: *number, counts: source.privatizer.counts(), repaired, parameters });
-            result.rows.extend(source.into_rows());
+            result.rows.extend(source.rows);
         }
         Ok(result)
     }

@@ -18,7 +18,6 @@ mod lock;
 mod lockstep;
 mod observer;
 mod online;
-mod options;
 mod player;
 mod plays;
 mod prepare;
@@ -51,9 +50,8 @@ pub use cell_warning::{CellWarning, GroupedWarnings, grouped_warnings};
 pub use contexts::ContextualCell;
 pub use decide::{decide, decide_by_axis};
 pub use observer::{Observer, Place, Stop, TrialEnd, Unit};
-pub use options::Options;
 pub use prepare::Preparation;
-pub use run::{Tally, run, units};
+pub use run::{Options, Tally, run, units};
 pub use scoring_error::scoring_error;
 #[cfg(feature = "cli")]
 pub use screened::Screened;

@@ -6,7 +6,7 @@ use privateer_backend::Counters;
 use privateer_config::error::{Error, panic_message};
 use privateer_privacy::interactions::InteractionSignal;
 use privateer_privacy::{Query, ReleaseCounts, Released, Signal};
-use std::any::Any;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Names one cell and one block of trials, stored as one part of the results.
@@ -46,23 +46,17 @@ pub struct TrialEnd {
 /// Receives progress reports and finished units.
 pub trait Observer: Sync {
     /// Reports that this number of trial-rounds is done.
-    fn progressed(&self, trial_rounds: u64) {
-        let _ = trial_rounds;
-    }
+    fn progressed(&self, _trial_rounds: u64) {}
 
     /// Reports the signal that a trial's policy is about to receive.
     ///
     /// Called from worker threads, with the rounds of one trial in order, and once more if a unit is run again.
-    fn released(&self, at: Place, query: &Query<'_>, signal: &Released<Signal>) {
-        let _ = (at, query, signal);
-    }
+    fn released(&self, _at: Place, _query: &Query<'_>, _signal: &Released<Signal>) {}
 
     /// Reports the signal that a contextual policy is about to receive after showing this arm.
     ///
     /// Called as [`Observer::released`].
-    fn visited(&self, at: Place, arm: usize, signal: &Released<InteractionSignal<'_>>) {
-        let _ = (at, arm, signal);
-    }
+    fn visited(&self, _at: Place, _arm: usize, _signal: &Released<InteractionSignal<'_>>) {}
 
     /// Returns whether learners must store what is released to them, for [`Observer::learned`].
     fn keeps_transcripts(&self) -> bool {
@@ -72,9 +66,7 @@ pub trait Observer: Sync {
     /// Reports a round's releases to a learner, one vector after another, and its current answer.
     ///
     /// Called as [`Observer::released`], if transcripts are kept.
-    fn learned(&self, at: Place, released: &[f64], answer: &[f64]) {
-        let _ = (at, released, answer);
-    }
+    fn learned(&self, _at: Place, _released: &[f64], _answer: &[f64]) {}
 
     /// Takes a finished unit; called from worker threads, in no particular order.
     ///
@@ -83,8 +75,7 @@ pub trait Observer: Sync {
     fn finished(&self, unit: Unit, rows: Trace, seconds: f64, counters: &Counters) -> Result<(), Error>;
 
     /// Takes the further results of a unit's trials, before [`Observer::finished`] takes the unit.
-    fn ended(&self, unit: Unit, trials: &[TrialEnd]) -> Result<(), Error> {
-        let _ = (unit, trials);
+    fn ended(&self, _unit: Unit, _trials: &[TrialEnd]) -> Result<(), Error> {
         Ok(())
     }
 }
@@ -117,10 +108,12 @@ impl Stop {
     }
 }
 
-/// Returns the error of a panic, of a policy or environment from outside for example, in a unit.
-pub(super) fn panicked(plan: &CellPlan, unit: Unit, panic: &(dyn Any + Send)) -> Error {
-    Error::Failed {
-        problem: format!("`{}` panicked in block {}: {}", plan.label(), unit.block, panic_message(panic)),
-        hint: "finished blocks are kept; if no code of your own took part, please report this".to_owned(),
-    }
+/// Does a part of the work of a unit; a panic, of a policy or environment from outside for example, becomes an error.
+pub(super) fn guarded<T>(plan: &CellPlan, unit: Unit, work: impl FnOnce() -> Result<T, Error>) -> Result<T, Error> {
+    catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|panic| {
+        Err(Error::Failed {
+            problem: format!("`{}` panicked in block {}: {}", plan.label(), unit.block, panic_message(panic.as_ref())),
+            hint: "finished blocks are kept; if no code of your own took part, please report this".to_owned(),
+        })
+    })
 }

@@ -4,7 +4,7 @@
 //! state and streams, so that nothing recorded depends on threads or batches.
 
 use super::cell_facts::{CellFacts, CellLedger};
-use super::lock::lock;
+use super::lock::{LastFew, MOST_PROBLEMS, lock, made};
 use super::observer::{Place, Stop};
 use super::rounds::{BatchResult, Rounds};
 use super::warnings::delta_warning;
@@ -20,8 +20,6 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::{Arc, Mutex};
 
-/// Largest number of cached problems.
-const KEPT: usize = 8;
 /// Number of rounds between two checks of the stop flag.
 const STOP_EVERY: u64 = 64;
 
@@ -33,20 +31,17 @@ pub(super) fn batch_size(n_trials: u64) -> u64 {
     n_trials.div_ceil(rayon::current_num_threads() as u64).clamp(1, MOST_TOGETHER)
 }
 
-/// Prepares online cells.
-#[derive(Default)]
-pub(super) struct OnlinePreparation {
-    problems: Mutex<Vec<(String, Arc<OnlineProblem>)>>,
+pub(super) struct OnlinePreparation<'a> {
+    sweep: &'a Sweep,
+    problems: LastFew<String, OnlineProblem>,
     rates: Mutex<BTreeMap<u32, Arc<Mutex<Option<f64>>>>>,
 }
 
-/// Holds a problem with its streams; the first thread that needs it builds it.
 struct OnlineProblem {
     streams: Streams,
     problem: Mutex<Option<Arc<Problem>>>,
 }
 
-/// Holds an online cell prepared for its trials.
 pub(super) struct OnlineCell {
     problem: Arc<Problem>,
     learner: PreparedLearner,
@@ -56,42 +51,22 @@ pub(super) struct OnlineCell {
     rounds: u64,
 }
 
-impl OnlinePreparation {
-    fn problem(
-        &self,
-        sweep: &Sweep,
-        plan: &CellPlan,
-        online: &OnlinePlan,
-        label: &str,
-    ) -> Result<(Arc<Problem>, Streams), Error> {
+impl<'a> OnlinePreparation<'a> {
+    pub(super) fn new(sweep: &'a Sweep) -> Self {
+        Self { sweep, problems: LastFew::default(), rates: Mutex::default() }
+    }
+
+    fn problem(&self, plan: &CellPlan, online: &OnlinePlan, label: &str) -> Result<(Arc<Problem>, Streams), Error> {
         let key = format!("{label} {}", plan.environment_key);
-        let ready = {
-            let mut kept = lock(&self.problems);
-            match kept.iter().find(|(known, _)| *known == key) {
-                Some((_, ready)) => Arc::clone(ready),
-                None => {
-                    if KEPT <= kept.len() {
-                        kept.remove(0);
-                    }
-                    let ready = Arc::new(OnlineProblem { streams: Streams::new(sweep.seed, label), problem: Mutex::new(None) });
-                    kept.push((key, Arc::clone(&ready)));
-                    ready
-                }
-            }
-        };
-        let mut slot = lock(&ready.problem);
-        let problem = match slot.as_ref() {
-            Some(problem) => Arc::clone(problem),
-            None => {
-                let context = ProblemContext { streams: &ready.streams, rounds: plan.rounds, memory_bytes: sweep.memory_bytes };
-                Arc::clone(slot.insert(Arc::new((online.problem)(&context)?)))
-            }
-        };
+        let new = || OnlineProblem { streams: Streams::new(self.sweep.seed, label), problem: Mutex::default() };
+        let ready = self.problems.of(key, MOST_PROBLEMS, new);
+        let context = ProblemContext { streams: &ready.streams, rounds: plan.rounds, memory_bytes: self.sweep.memory_bytes };
+        let problem = made(&ready.problem, || Ok(Arc::new((online.problem)(&context)?)))?;
         Ok((problem, ready.streams.clone()))
     }
 
-    fn at_rate(&self, sweep: &Sweep, plan: &CellPlan, online: &OnlinePlan, label: &str, rate: f64) -> Result<OnlineCell, Error> {
-        let (problem, streams) = self.problem(sweep, plan, online, label)?;
+    fn at_rate(&self, plan: &CellPlan, online: &OnlinePlan, label: &str, rate: f64) -> Result<OnlineCell, Error> {
+        let (problem, streams) = self.problem(plan, online, label)?;
         let learner = online.learner.prepare(&problem.setting, &online.request, rate).map_err(|refusal| online.place(refusal))?;
         Ok(OnlineCell { problem, learner, streams, label: plan.policy.clone(), cell: plan.index, rounds: plan.rounds })
     }
@@ -114,21 +89,19 @@ impl OnlinePreparation {
     ///
     /// The best has the least mean final risk (the lowest index among equals). Validation has its own streams, samples and
     /// evaluation data.
-    fn rate(&self, sweep: &Sweep, plan: &CellPlan, online: &OnlinePlan) -> Result<f64, Error> {
+    fn rate(&self, plan: &CellPlan, online: &OnlinePlan) -> Result<f64, Error> {
         let (grid, trials) = match &online.rates {
             Rates::Fixed(rate) => return Ok(*rate),
             Rates::Validated { grid, trials } => (grid, *trials),
         };
         let slot = Arc::clone(lock(&self.rates).entry(plan.index).or_default());
-        let mut slot = lock(&slot);
-        if let Some(rate) = *slot {
-            return Ok(rate);
-        }
+        made(&slot, || self.best_rate(plan, online, grid, trials))
+    }
+
+    fn best_rate(&self, plan: &CellPlan, online: &OnlinePlan, grid: &[f64], trials: u64) -> Result<f64, Error> {
         let label = format!("{}/validation", plan.environment);
-        let cells = grid
-            .iter()
-            .map(|&rate| self.at_rate(sweep, plan, online, &label, rate))
-            .collect::<Result<Vec<OnlineCell>, Error>>()?;
+        let cells =
+            grid.iter().map(|&rate| self.at_rate(plan, online, &label, rate)).collect::<Result<Vec<OnlineCell>, Error>>()?;
         let together = batch_size(trials * grid.len() as u64);
         let runs: Vec<(usize, Range<u64>)> = (0..grid.len())
             .flat_map(|i| (0..trials).step_by(together as usize).map(move |first| (i, first..(first + together).min(trials))))
@@ -146,27 +119,23 @@ impl OnlinePreparation {
         let mean = |of: &[f64]| of.iter().sum::<f64>() / of.len() as f64;
         let means: Vec<f64> = risks.chunks(trials as usize).map(mean).collect();
         let least = (1..means.len()).fold(0, |best, i| if means[i] < means[best] || means[best].is_nan() { i } else { best });
-        Ok(*slot.insert(grid[least]))
+        Ok(grid[least])
     }
 
-    /// Prepares a cell.
-    ///
-    /// # Errors
-    /// If the problem or the learner refuses the cell.
-    pub(super) fn cell(&self, sweep: &Sweep, plan: &CellPlan, online: &OnlinePlan) -> Result<OnlineCell, Error> {
-        let rate = self.rate(sweep, plan, online)?;
-        self.at_rate(sweep, plan, online, &plan.environment, rate)
+    pub(super) fn cell(&self, plan: &CellPlan, online: &OnlinePlan) -> Result<OnlineCell, Error> {
+        let rate = self.rate(plan, online)?;
+        self.at_rate(plan, online, &plan.environment, rate)
     }
 
     /// Returns the ledger and the facts of a cell.
     ///
     /// Without `choosing`, the first candidate replaces a learning rate that validation data would choose.
-    pub(super) fn facts(&self, sweep: &Sweep, plan: &CellPlan, online: &OnlinePlan, choosing: bool) -> Result<CellFacts, Error> {
+    pub(super) fn facts(&self, plan: &CellPlan, online: &OnlinePlan, choosing: bool) -> Result<CellFacts, Error> {
         let rate = match &online.rates {
             Rates::Validated { grid, .. } if !choosing => grid.first().copied().unwrap_or(1.0),
-            _ => self.rate(sweep, plan, online)?,
+            _ => self.rate(plan, online)?,
         };
-        let cell = self.at_rate(sweep, plan, online, &plan.environment, rate)?;
+        let cell = self.at_rate(plan, online, &plan.environment, rate)?;
         let mut claim = cell.learner.claim.clone();
         let mut facts = cell.problem.facts.clone();
         facts.extend(cell.learner.facts.clone());
@@ -184,9 +153,6 @@ impl OnlinePreparation {
 
 impl OnlineCell {
     /// Runs trials together, round by round, to their end; returns `None` if stopped before.
-    ///
-    /// # Errors
-    /// If a learner fails, or an answer is not finite.
     pub(super) fn batch(&self, numbers: Range<u64>, rounds: &Rounds<'_>) -> Result<Option<BatchResult>, Error> {
         let listens = rounds.observer.keeps_transcripts();
         let n_trials = numbers.end - numbers.start;

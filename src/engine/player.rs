@@ -30,20 +30,19 @@ pub(super) struct Player {
 }
 
 impl Player {
-    /// Creates the player of a trial over a listed domain.
-    pub(super) fn new(number: u64, mut policy: Box<dyn Policy>, streams: PolicyStreams) -> Self {
+    /// Creates the player of a trial.
+    ///
+    /// * `set` — room for decision sets, if there are any
+    /// * `plays` — no plays so far, over a product domain
+    pub(super) fn new(
+        number: u64,
+        mut policy: Box<dyn Policy>,
+        streams: PolicyStreams,
+        set: Option<Vec<u32>>,
+        plays: Option<Plays>,
+    ) -> Self {
         let has_server = policy.server().is_some();
-        Self { number, policy, streams, set: None, plays: None, has_server, is_screened: false, ends_batch: false }
-    }
-
-    /// States the player's decision sets, or its plays over a product domain.
-    pub(super) fn over(self, set: Option<Vec<u32>>, plays: Option<Plays>) -> Self {
-        Self { set, plays, ..self }
-    }
-
-    /// Returns what a policy from outside may see before a round.
-    fn view(&mut self, place: usize, round: u64) -> TrialView<'_> {
-        TrialView { trial: self.number, place, round, allowed: self.set.as_deref(), random: &mut self.streams.own }
+        Self { number, policy, streams, set, plays, has_server, is_screened: false, ends_batch: false }
     }
 
     /// Returns what the policy proposes; a random point is drawn here, among the allowed points.
@@ -109,13 +108,14 @@ impl Player {
 /// Holds the policies of the trials that share a decider.
 pub(super) struct Players {
     pub(super) players: Vec<Player>,
-    decider: Decider,
+    pub(super) decider: Decider,
     proposals: Vec<Proposal>,
     /// The points that the trials play in this round.
     pub(super) points: Vec<usize>,
     scratch: Vec<f64>,
     scores: Vec<(u32, f64)>,
-    counters: Counters,
+    /// The counts of a closed screen, and of what was computed together.
+    pub(super) counters: Counters,
 }
 
 impl Players {
@@ -131,15 +131,13 @@ impl Players {
         }
     }
 
-    /// Lets another decider choose, from the coming round on.
-    pub(super) fn decide_by(&mut self, decider: Decider) {
-        self.decider = decider;
-    }
-
     /// Takes what every policy proposes for a round, and starts to score.
     pub(super) fn propose(&mut self, round: u64) -> Result<(), Error> {
         if let Decider::Outside(group) = &mut self.decider {
-            let views = self.players.iter_mut().enumerate().map(|(place, player)| player.view(place, round));
+            let views = self.players.iter_mut().enumerate().map(|(place, player)| {
+                let Player { number: trial, ref set, ref mut streams, .. } = *player;
+                TrialView { trial, place, round, allowed: set.as_deref(), random: &mut streams.own }
+            });
             self.points = group.ask(views.collect())?;
             self.players.iter_mut().enumerate().for_each(|(place, player)| player.ends_batch = group.ends(place));
             return Ok(());
@@ -152,7 +150,6 @@ impl Players {
         self.decider.begin(&requests(&mut self.players, &self.proposals)?)
     }
 
-    /// Decides the points that the trials play.
     pub(super) fn decide(&mut self) -> Result<(), Error> {
         if let Decider::Outside(_) = self.decider {
             return Ok(());
@@ -219,10 +216,5 @@ impl Players {
             self.counters.add(&screen.counters());
             self.decider = Decider::Listed;
         }
-    }
-
-    /// Returns the counts of a closed screen, and of what was computed together.
-    pub(super) fn counters(&self) -> &Counters {
-        &self.counters
     }
 }

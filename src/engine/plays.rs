@@ -7,15 +7,13 @@ use std::ops::Range;
 
 /// Numbers the plays of one trial in the order of their first round.
 pub(super) struct Plays {
-    /// The row range of each axis.
     axes: Vec<Range<usize>>,
     numbers: BTreeMap<Vec<u32>, usize>,
     /// The rows of a play that its function has not defined so far.
-    newest: Option<Vec<u32>>,
+    pub(super) newest: Option<Vec<u32>>,
 }
 
 impl Plays {
-    /// Creates an empty numbering.
     pub(super) fn of(product: &ProductDomain) -> Self {
         let axes = (0..product.dimension()).map(|axis| product.rows(axis)).collect();
         Self { axes, numbers: BTreeMap::new(), newest: None }
@@ -30,11 +28,6 @@ impl Plays {
         self.numbers.insert(rows.to_vec(), number);
         self.newest = Some(rows.to_vec());
         (number, true)
-    }
-
-    /// Returns the rows of this round's play if it is new; the next call returns `None`.
-    pub(super) fn take_newest(&mut self) -> Option<Vec<u32>> {
-        self.newest.take()
     }
 
     /// Draws a uniformly random play; takes one word per axis.

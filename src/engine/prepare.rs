@@ -5,14 +5,13 @@
 
 use super::cell_facts::CellFacts;
 use super::contexts::ContextualCell;
-use super::environment_cache::{EnvironmentCache, EnvironmentCaches};
-use super::functions;
-use super::lock::lock;
+use super::environment_cache::EnvironmentCache;
+use super::lock::{LastFew, MOST_PROBLEMS, lock, made};
 use super::lockstep::batch;
 use super::online::{OnlineCell, OnlinePreparation, batch_size};
 use super::ready_cell::{ReadyCell, update_kind};
 use super::rounds::{BatchResult, Rounds};
-use super::scoring_error;
+use super::{functions, scoring_error};
 use crate::env::{BuildContext, DataFolder, Environment};
 use crate::oco::learner::Rates;
 use crate::policy::{KnownInputs, Problem, SharedInputs};
@@ -34,8 +33,8 @@ pub struct Preparation<'a> {
     sweep: &'a Sweep,
     data: &'a DataFolder,
     backend: &'a dyn Backend,
-    caches: EnvironmentCaches,
-    online: OnlinePreparation,
+    caches: LastFew<String, EnvironmentCache>,
+    online: OnlinePreparation<'a>,
     /// The candidate that pilot trials chose, by cell and horizon.
     pub(super) tuned_factors: Mutex<BTreeMap<(u32, u64), usize>>,
     /// For each cell the first one over the same environment, and whether there are several.
@@ -44,11 +43,8 @@ pub struct Preparation<'a> {
 
 /// Holds a prepared cell of any kind.
 pub(super) enum Ready {
-    /// A policy on an environment.
     Bandit(Box<ReadyCell>),
-    /// A policy that chooses arms by contexts.
     Contextual(Box<ContextualCell>),
-    /// A learner on a problem.
     Online(Box<OnlineCell>),
 }
 
@@ -83,8 +79,8 @@ impl<'a> Preparation<'a> {
             sweep,
             data,
             backend,
-            caches: EnvironmentCaches::default(),
-            online: OnlinePreparation::default(),
+            caches: LastFew::default(),
+            online: OnlinePreparation::new(sweep),
             tuned_factors: Mutex::default(),
             alike: alike(sweep),
         }
@@ -95,7 +91,6 @@ impl<'a> Preparation<'a> {
         self.alike.get(cell as usize).map_or(cell, |(first, _)| *first)
     }
 
-    /// Returns whether a device may score.
     pub(super) fn has_device(&self) -> bool {
         self.backend.adapter().is_some()
     }
@@ -121,7 +116,6 @@ impl<'a> Preparation<'a> {
         }
     }
 
-    /// Returns the hash of the sweep's resolved spec.
     pub(super) fn spec_hash(&self) -> &str {
         &self.sweep.hash
     }
@@ -131,41 +125,34 @@ impl<'a> Preparation<'a> {
     /// # Errors
     /// If the environment cannot be built.
     pub fn environment(&self, plan: &CellPlan, bandit: &BanditPlan) -> Result<Arc<Environment>, Error> {
-        self.kept_environment(plan, bandit, &self.caches.of(self.sweep.seed, plan))
+        self.kept_environment(plan, bandit, &self.cache(plan))
+    }
+
+    /// Returns the cache of a cell's environment, which cells with equal environments share.
+    fn cache(&self, plan: &CellPlan) -> Arc<EnvironmentCache> {
+        self.caches.of(plan.environment_key.clone(), MOST_PROBLEMS, || EnvironmentCache::new(self.sweep.seed, plan))
     }
 
     fn kept_environment(&self, plan: &CellPlan, bandit: &BanditPlan, kept: &EnvironmentCache) -> Result<Arc<Environment>, Error> {
-        let mut slot = lock(&kept.environment);
-        if let Some(environment) = slot.as_ref() {
-            return Ok(Arc::clone(environment));
-        }
-        let context =
-            BuildContext { streams: &kept.streams, data: self.data, rounds: plan.rounds, memory_bytes: self.sweep.memory_bytes };
-        let environment = Arc::new(bandit.environment_plan.build(&context)?);
-        *slot = Some(Arc::clone(&environment));
-        Ok(environment)
+        made(&kept.environment, || Ok(Arc::new(bandit.environment_plan.build(&self.context(plan, kept))?)))
+    }
+
+    fn context<'c>(&'c self, plan: &CellPlan, kept: &'c EnvironmentCache) -> BuildContext<'c> {
+        BuildContext { streams: &kept.streams, data: self.data, rounds: plan.rounds, memory_bytes: self.sweep.memory_bytes }
     }
 
     /// Prepares a cell of any kind.
-    ///
-    /// # Errors
-    /// If the environment, the policy or the backend refuses the cell.
     pub(super) fn any(&self, plan: &CellPlan) -> Result<Ready, Error> {
         let plan = self.played(plan)?;
         let plan = plan.as_ref();
         match &plan.task {
-            Task::Bandit(bandit) => {
-                Ok(Ready::Bandit(Box::new(self.ready(plan, bandit, &self.caches.of(self.sweep.seed, plan), usize::MAX)?)))
-            }
+            Task::Bandit(bandit) => Ok(Ready::Bandit(Box::new(self.ready(plan, bandit, usize::MAX)?))),
             Task::Contextual(task) => Ok(Ready::Contextual(Box::new(self.ready_contextual(plan, task)?))),
-            Task::Online(online) => Ok(Ready::Online(Box::new(self.online.cell(self.sweep, plan, online)?))),
+            Task::Online(online) => Ok(Ready::Online(Box::new(self.online.cell(plan, online)?))),
         }
     }
 
     /// Prepares what the trials of a cell share, learning rates chosen on validation data included; it is kept for them.
-    ///
-    /// # Errors
-    /// The first error of the preparation.
     #[cfg(feature = "report")]
     pub(crate) fn prepare(&self, plan: &CellPlan) -> Result<(), Error> {
         self.any(plan).map(drop).map_err(|error| plan.placed(error))
@@ -205,8 +192,7 @@ impl<'a> Preparation<'a> {
     /// Whatever the environment refuses.
     pub fn tells_rewards(&self, plan: &CellPlan) -> Result<bool, Error> {
         let Task::Bandit(bandit) = &plan.task else { return Ok(false) };
-        let kept = self.caches.of(self.sweep.seed, plan);
-        let environment = self.kept_environment(plan, bandit, &kept)?;
+        let environment = self.environment(plan, bandit)?;
         Ok(environment.told_rewards.is_some() && !environment.simulates)
     }
 
@@ -225,17 +211,8 @@ impl<'a> Preparation<'a> {
     }
 
     fn ready_contextual(&self, plan: &CellPlan, task: &ContextualBandit) -> Result<ContextualCell, Error> {
-        let kept = self.caches.of(self.sweep.seed, plan);
-        let mut slot = lock(&kept.users);
-        let environment = match slot.as_ref() {
-            Some(environment) => Arc::clone(environment),
-            None => {
-                let (streams, memory_bytes) = (&kept.streams, self.sweep.memory_bytes);
-                let context = BuildContext { streams, data: self.data, rounds: plan.rounds, memory_bytes };
-                Arc::clone(slot.insert(Arc::new(task.environment_plan.build(&context)?)))
-            }
-        };
-        drop(slot);
+        let kept = self.cache(plan);
+        let environment = made(&kept.users, || Ok(Arc::new(task.environment_plan.build(&self.context(plan, &kept))?)))?;
         let facts = &environment.facts;
         // A policy's matrices and sums: the joint matrix of the as-printed calibration is the largest.
         let entries = facts.n_arms as f64 * facts.dimension as f64;
@@ -258,14 +235,9 @@ impl<'a> Preparation<'a> {
     }
 
     /// Prepares a bandit cell, with features of at most `table_points` points: of a larger domain there is no screen.
-    fn ready(
-        &self,
-        plan: &CellPlan,
-        bandit: &BanditPlan,
-        kept: &EnvironmentCache,
-        table_points: usize,
-    ) -> Result<ReadyCell, Error> {
-        let environment = self.kept_environment(plan, bandit, kept)?;
+    fn ready(&self, plan: &CellPlan, bandit: &BanditPlan, table_points: usize) -> Result<ReadyCell, Error> {
+        let kept = self.cache(plan);
+        let environment = self.kept_environment(plan, bandit, &kept)?;
         let curator = bandit.curator.as_ref().map(CuratorPlan::curator).transpose()?;
         let inputs = match (&curator, environment.product.as_ref()) {
             (Some(_), _) => withheld(environment.as_ref())?,
@@ -304,7 +276,7 @@ impl<'a> Preparation<'a> {
                 };
                 let screened = environment.product.is_none()
                     && sets.is_none_or(|size| screens_set(size, basis.n_points(), functions, update_kind));
-                if screened && problem.n_points() <= table_points { Some(self.domain(&basis, kept)?) } else { None }
+                if screened && problem.n_points() <= table_points { Some(self.domain(&basis, &kept)?) } else { None }
             }
             None => {
                 (trial_bytes, screen_bytes) = (maker.own_bytes(), 0.0);
@@ -312,7 +284,6 @@ impl<'a> Preparation<'a> {
                 None
             }
         };
-        let axes = maker.axes();
         let is_shared = plan.tuned.is_some() || self.alike.get(plan.index as usize).is_some_and(|(_, several)| *several);
         // Cells come to a block of trials one after the other.
         let block = self.sweep.block.min(self.sweep.trials);
@@ -325,7 +296,6 @@ impl<'a> Preparation<'a> {
             curator,
             maker,
             domain,
-            axes,
             streams: kept.streams.clone(),
             keeps_parameters: self.sweep.parameters,
             memory_bytes: self.sweep.memory_bytes,
@@ -399,11 +369,7 @@ impl<'a> Preparation<'a> {
     pub fn facts(&self, plan: &CellPlan) -> Result<CellFacts, Error> {
         let plan = self.played(plan)?;
         let plan = plan.as_ref();
-        let mut facts = self.accepting(match &plan.task {
-            Task::Bandit(bandit) => self.bandit_facts(plan, bandit, usize::MAX),
-            Task::Contextual(task) => self.ready_contextual(plan, task)?.facts(),
-            Task::Online(online) => self.online.facts(self.sweep, plan, online, true),
-        })?;
+        let mut facts = self.facts_of(plan, usize::MAX, true)?;
         if let Some((factor, pilot)) = plan.tuned {
             facts.facts.push(("tuned_factor_of_beta".to_owned(), factor.into()));
             facts.facts.push(("pilot_trials_of_each_factor".to_owned(), pilot.into()));
@@ -411,9 +377,20 @@ impl<'a> Preparation<'a> {
         Ok(facts)
     }
 
-    /// Marks the warnings that the spec accepts.
-    fn accepting(&self, facts: Result<CellFacts, Error>) -> Result<CellFacts, Error> {
-        let mut facts = facts?;
+    /// Returns ledger and facts, with the warnings marked that the spec accepts.
+    ///
+    /// * `table_points` — as in [`Preparation::ready`]
+    /// * `choosing` — whether validation data choose a learning rate
+    fn facts_of(&self, plan: &CellPlan, table_points: usize, choosing: bool) -> Result<CellFacts, Error> {
+        let mut facts = match &plan.task {
+            Task::Bandit(bandit) => {
+                let cell = self.ready(plan, bandit, table_points)?;
+                let instance = self.cache(plan).functions.of(cell.environment.as_ref(), 0)?;
+                CellFacts::of_bandit(&cell, instance)?
+            }
+            Task::Contextual(task) => self.ready_contextual(plan, task)?.facts()?,
+            Task::Online(online) => self.online.facts(plan, online, choosing)?,
+        };
         for warning in &mut facts.warnings {
             warning.accepted = self.sweep.accepted.contains(&warning.topic);
         }
@@ -425,18 +402,7 @@ impl<'a> Preparation<'a> {
     /// The first candidate replaces a learning rate that validation data would choose, and a usual factor one that is tuned. Over many
     /// points features are built at a sample of them, and their memory is counted for all.
     pub fn facts_in_short(&self, plan: &CellPlan) -> Result<CellFacts, Error> {
-        self.accepting(match &plan.task {
-            Task::Bandit(bandit) => self.bandit_facts(plan, bandit, CHECKED_POINTS),
-            Task::Contextual(task) => self.ready_contextual(plan, task)?.facts(),
-            Task::Online(online) => self.online.facts(self.sweep, plan, online, false),
-        })
-    }
-
-    fn bandit_facts(&self, plan: &CellPlan, bandit: &BanditPlan, table_points: usize) -> Result<CellFacts, Error> {
-        let kept = self.caches.of(self.sweep.seed, plan);
-        let cell = self.ready(plan, bandit, &kept, table_points)?;
-        let instance = kept.functions.of(cell.environment.as_ref(), 0)?;
-        CellFacts::of_bandit(plan, bandit, &cell, instance)
+        self.facts_of(plan, CHECKED_POINTS, false)
     }
 }
 

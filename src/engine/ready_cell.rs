@@ -7,7 +7,6 @@ use crate::spec::{BanditPlan, CellPlan};
 use privateer_backend::{Domain, UpdateKind};
 use privateer_config::error::Error;
 use privateer_config::memory::allow;
-use privateer_gp::score::AxisFeatures;
 use privateer_numerics::rng::{Purpose, Streams};
 use privateer_privacy::curator::{Curator, Inputs, ReleasedInputs};
 use privateer_privacy::{Channel, Raw, Released};
@@ -27,8 +26,6 @@ pub struct ReadyCell {
     pub maker: Box<dyn PolicyMaker>,
     /// The prepared basis; `None` for policies that never score.
     pub domain: Option<Arc<dyn Domain>>,
-    /// Axes of a product domain in the policy's features.
-    pub axes: Option<Arc<[AxisFeatures]>>,
     /// Random streams of the environment.
     pub streams: Streams,
     /// Functions of trials that other cells play too.
@@ -75,12 +72,10 @@ impl ReadyCell {
         }
     }
 
-    /// Returns the number of points of the domain.
     pub(super) fn n_points(&self) -> usize {
         self.environment.gram.n_points()
     }
 
-    /// Returns the coordinates of a point, if the domain has any.
     pub(super) fn point(&self, point: usize) -> Option<&[f64]> {
         self.environment.points.as_ref().filter(|_| point < self.n_points()).map(|points| points.point(point))
     }
@@ -112,8 +107,6 @@ pub struct ReadyTrial {
     pub setting: Setting,
     /// The policy before its first round.
     pub policy: Box<dyn Policy>,
-    /// Constants of the policy that the manifest must record.
-    pub facts: Vec<(String, serde_json::Value)>,
 }
 
 impl ReadyCell {
@@ -163,7 +156,6 @@ impl ReadyCell {
             ..Setting::new(instance.facts(), instance.noise_scale(), &mechanism, train)
         };
         let policy = self.maker.make(&setting)?;
-        let facts = self.maker.facts(&setting);
-        Ok(ReadyTrial { instance, mechanism, setting, policy, facts })
+        Ok(ReadyTrial { instance, mechanism, setting, policy })
     }
 }

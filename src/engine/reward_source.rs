@@ -20,13 +20,13 @@ pub(super) struct RewardSource {
     pub(super) sets: Stream,
     cumulative: f64,
     simple: f64,
-    rows: Trace,
+    pub(super) rows: Trace,
 }
 
 impl RewardSource {
     /// Makes a trial before its first round; returns its policy too.
     pub(super) fn start(cell: &ReadyCell, number: u64) -> Result<(Self, Box<dyn Policy>), Error> {
-        let ReadyTrial { instance, mechanism, setting, policy, .. } = cell.trial(number)?;
+        let ReadyTrial { instance, mechanism, setting, policy } = cell.trial(number)?;
         let of = |purpose| cell.streams.of(number, purpose);
         let source = Self {
             instance,
@@ -48,7 +48,6 @@ impl RewardSource {
         self.instance.sets().is_some().then(Vec::new)
     }
 
-    /// Draws the points that are allowed in the coming round.
     pub(super) fn draw_set(&mut self, set: &mut Option<Vec<u32>>) {
         self.instance.draw_set(&mut self.sets, set);
     }
@@ -58,7 +57,6 @@ impl RewardSource {
         self.instance.observe(point, &mut self.noise)
     }
 
-    /// Returns what the mechanism releases of a reward.
     pub(super) fn release(&mut self, query: &Query<'_>, raw: Raw<f64>) -> Released<Signal> {
         self.privatizer.release(query, raw, (&mut self.mechanism).into())
     }
@@ -69,25 +67,5 @@ impl RewardSource {
         self.cumulative += regret;
         self.simple = self.simple.min(self.instance.regret(point));
         [regret, self.cumulative, self.simple]
-    }
-
-    /// Adds a row of what [`RewardSource::count`] returned.
-    ///
-    /// * `recommended` — the point that the policy recommends, if there is one
-    pub(super) fn record(
-        &mut self,
-        (trial, round): (u64, u64),
-        point: Option<usize>,
-        counted: [f64; 3],
-        recommended: Option<usize>,
-    ) {
-        let [regret, cumulative, simple] = counted;
-        let recommended = recommended.map_or(f64::NAN, |point| self.instance.regret(point));
-        self.rows.push(trial, round, point, [regret, cumulative, simple, recommended]);
-    }
-
-    /// Returns the recorded rows.
-    pub(super) fn into_rows(self) -> Trace {
-        self.rows
     }
 }

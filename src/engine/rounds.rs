@@ -40,19 +40,16 @@ impl Rounds<'_> {
     }
 }
 
-/// Holds the results of a batch.
 #[derive(Default)]
 pub(super) struct BatchResult {
     /// Recorded rows, ordered by trial, then round.
     pub(super) rows: Trace,
-    /// Counters of the batch's screens.
     pub(super) counters: Counters,
     /// The results of its trials beyond the rows, in order.
     pub(super) trials: Vec<TrialEnd>,
 }
 
 impl BatchResult {
-    /// Adds the results of further trials.
     pub(super) fn append(&mut self, other: Self) {
         self.rows.extend(other.rows);
         self.counters.add(&other.counters);

@@ -1,20 +1,30 @@
 //! Runs units in canonical order, distributed over shards and threads.
 
 use super::lock::lock;
-use super::observer::{Observer, Stop, Unit, panicked};
-use super::options::Options;
+use super::observer::{Observer, Stop, Unit, guarded};
 use super::prepare::Preparation;
 use super::rounds::{BatchResult, Rounds};
+use super::share::Share;
 use super::wide::{Groups, block, group};
-use crate::spec::Sweep;
+use crate::spec::{CellPlan, Sweep};
 use privateer_backend::Counters;
 use privateer_config::error::Error;
 use rayon::prelude::*;
 use std::collections::BTreeSet;
 use std::ops::Range;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
+
+/// Holds the options of a run; none of them changes a recorded byte.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Options {
+    /// Number of trials in lockstep; the backend chooses if absent.
+    pub batch: Option<usize>,
+    /// Whether the choices of screens are compared with the best of all points in f64.
+    pub verify: bool,
+    /// The units to run.
+    pub share: Share,
+}
 
 /// Summarises a run.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -31,7 +41,6 @@ pub struct Tally {
 }
 
 impl Tally {
-    /// Counts a finished unit.
     fn count(&mut self, counters: &Counters) {
         self.finished += 1;
         self.counters.add(counters);
@@ -82,12 +91,13 @@ pub fn run(
     Ok(tally)
 }
 
-struct UnitJob<'a> {
-    sweep: &'a Sweep,
-    preparation: &'a Preparation<'a>,
-    options: Options,
-    stop: &'a Stop,
-    observer: &'a dyn Observer,
+/// Holds what units are run with.
+pub(super) struct UnitJob<'a> {
+    pub(super) sweep: &'a Sweep,
+    pub(super) preparation: &'a Preparation<'a>,
+    pub(super) options: Options,
+    pub(super) stop: &'a Stop,
+    pub(super) observer: &'a dyn Observer,
 }
 
 impl UnitJob<'_> {
@@ -96,7 +106,8 @@ impl UnitJob<'_> {
     /// If a device returns wrong results, the error says so, and the caller withdraws what the run has finished on it.
     fn finish(&self, unit: Unit) -> Result<Option<Counters>, Error> {
         let started = Instant::now();
-        let Some(done) = self.guarded(unit)? else { return Ok(None) };
+        let plan = &self.sweep.cells[unit.cell as usize];
+        let Some(done) = guarded(plan, unit, || self.unit(plan, unit))? else { return Ok(None) };
         self.report(unit, done, started.elapsed().as_secs_f64()).map(Some)
     }
 
@@ -109,14 +120,12 @@ impl UnitJob<'_> {
 
     /// Runs the units that are scored on a device, those over one basis together; returns the others.
     fn on_device(&self, open: Vec<Unit>, tally: &Mutex<Tally>) -> Result<Vec<Unit>, Error> {
-        let mut groups = Groups::new(self.sweep, self.preparation, open);
+        let mut groups = Groups::new(self, open);
         while let Some(units) = groups.next()? {
             if self.stop.asked() {
                 return Ok(Vec::new());
             }
-            let Some(results) = group(self.sweep, &units, &self.options, self.stop, self.observer)? else {
-                return Ok(Vec::new());
-            };
+            let Some(results) = group(self, &units)? else { return Ok(Vec::new()) };
             for ((unit, _), (done, seconds)) in units.into_iter().zip(results) {
                 let counters = self.report(unit, done, seconds)?;
                 lock(tally).count(&counters);
@@ -125,15 +134,8 @@ impl UnitJob<'_> {
         Ok(groups.apart)
     }
 
-    /// Runs one unit; a panic, of a policy or environment from outside for example, ends the run with a message.
-    fn guarded(&self, unit: Unit) -> Result<Option<BatchResult>, Error> {
-        catch_unwind(AssertUnwindSafe(|| self.unit(unit)))
-            .unwrap_or_else(|panic| Err(panicked(&self.sweep.cells[unit.cell as usize], unit, panic.as_ref())))
-    }
-
     /// Runs one unit; returns `None` if stopped.
-    fn unit(&self, unit: Unit) -> Result<Option<BatchResult>, Error> {
-        let plan = &self.sweep.cells[unit.cell as usize];
+    fn unit(&self, plan: &CellPlan, unit: Unit) -> Result<Option<BatchResult>, Error> {
         let cell = self.preparation.any(plan)?;
         let recorded = self.sweep.recorded.rounds(plan.rounds);
         let rounds = Rounds { recorded: &recorded, stop: self.stop, observer: self.observer };

@@ -2,7 +2,7 @@
 
 use super::observer::Stop;
 use super::prepare::Preparation;
-use super::tuned::at;
+use super::tuned::{at, mean_loss};
 use crate::spec::CellPlan;
 use privateer_config::error::Error;
 use rayon::prelude::*;
@@ -31,9 +31,7 @@ pub struct Screened {
 impl Screened {
     /// Returns the mean cumulative regret; infinite before the first trial, or where a trial has none.
     pub fn mean(&self) -> f64 {
-        let mean = self.losses.iter().sum::<f64>() / self.losses.len() as f64;
-        // NaN never wins.
-        if mean.is_nan() { f64::INFINITY } else { mean }
+        mean_loss(&self.losses)
     }
 }
 

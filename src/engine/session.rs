@@ -2,7 +2,7 @@
 //!
 //! A session is its spec, its points and what it was told: it is restored by telling the policy the same again. A mechanism of the
 //! spec runs on the learner's side: a told reward first receives exact noise from the operating system's random source
-//! ([`ChannelRelease`]), and only the released value reaches the policy. The noise is drawn once and never redrawn. A data holder
+//! ([`ChannelRelease`](privateer_privacy::release::ChannelRelease)), and only the released value reaches the policy. The noise is drawn once and never redrawn. A data holder
 //! may add the same noise instead ([`HolderRelease`]). Where rewards are released one by one, only the released value is kept;
 //! where sums over users are, their raw rewards are, with the key of each round's noise.
 
@@ -11,14 +11,12 @@ use super::player::{Player, Players};
 use super::prepare::Preparation;
 use super::session_parts::{SessionParts, session_parts};
 use crate::policy::PolicyStreams;
-use crate::spec::{CellPlan, Sweep};
-use privateer_backend::Domain;
+use crate::spec::Sweep;
 use privateer_config::error::{Diagnostic, Error};
-use privateer_numerics::rng::{Purpose, Streams};
+use privateer_numerics::rng::Purpose;
 use privateer_privacy::odometer::{DeploymentForm, Spend};
-use privateer_privacy::release::{ChannelRelease, HolderRelease, KeptRelease};
+use privateer_privacy::release::{HolderRelease, KeptRelease};
 use privateer_privacy::{Guarantee, Ledger, Raw, Released, Signal};
-use std::sync::Arc;
 
 /// Runs a session: one policy over points, driven by `ask` and `tell`.
 ///
@@ -40,20 +38,8 @@ use std::sync::Arc;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub struct Session {
-    plan: CellPlan,
-    streams: Streams,
+    parts: SessionParts,
     players: Players,
-    domain: Option<Arc<dyn Domain>>,
-    release: ChannelRelease,
-    /// Of one answer, as the mechanism is simulated.
-    ledger: Ledger,
-    /// Stated bound on the mean reward.
-    bound: f64,
-    /// Range of what the mechanism releases.
-    outputs: Option<(f64, f64)>,
-    n_points: usize,
-    fingerprint: String,
-    spec_hash: String,
     /// Every told round, in order.
     told: Vec<ToldRound>,
     /// The row that was asked for and whose reward is still to come.
@@ -71,7 +57,6 @@ pub struct ToldRound {
 
 impl ToldRound {
     /// Returns the reward as released to the policy; `None` where only sums over users are released.
-    #[must_use]
     pub fn released(&self) -> Option<f64> {
         match self.kept {
             KeptRelease::Reward(reward) => Some(reward),
@@ -97,36 +82,19 @@ impl Session {
     /// If the spec has several cells, a curator or rewards of its own, if the mechanism's claim does not hold, or if a run
     /// would fail.
     pub fn start(sweep: &Sweep, preparation: &Preparation<'_>) -> Result<Self, Error> {
-        Self::fresh(sweep, session_parts(sweep, preparation)?).map(Self::open)
+        Self::fresh(sweep, preparation).map(Self::open)
     }
 
-    fn fresh(sweep: &Sweep, parts: SessionParts) -> Result<Self, Error> {
-        let policy = parts.maker.make(&parts.setting)?;
-        let SessionParts { plan, streams, domain, release, ledger, bound, outputs, n_points, fingerprint, .. } = parts;
-        let players = Players::new(vec![Player::new(0, policy, draws(&streams, &plan, 0))], Decider::Listed);
-        let (spec_hash, told, asked) = (sweep.hash.clone(), Vec::new(), None);
-        let made = Self {
-            plan,
-            streams,
-            players,
-            domain,
-            release,
-            ledger,
-            bound,
-            outputs,
-            n_points,
-            fingerprint,
-            spec_hash,
-            told,
-            asked,
-        };
-        Ok(made)
+    fn fresh(sweep: &Sweep, preparation: &Preparation<'_>) -> Result<Self, Error> {
+        let (parts, policy) = session_parts(sweep, preparation)?;
+        let players = Players::new(vec![Player::new(0, policy, parts.draws(0), None, None)], Decider::Listed);
+        Ok(Self { parts, players, told: Vec::new(), asked: None })
     }
 
     /// Lets a backend score, from the coming round on.
     fn open(mut self) -> Self {
-        if let Some(domain) = &self.domain {
-            self.players.decide_by(Decider::screened(domain.open(1), 1, None));
+        if let Some(domain) = &self.parts.domain {
+            self.players.decider = Decider::screened(domain.open(1), 1, None);
         }
         self
     }
@@ -138,22 +106,22 @@ impl Session {
     /// # Errors
     /// As [`Session::start`]; rounds that do not belong to the spec or its points.
     pub fn replay(sweep: &Sweep, preparation: &Preparation<'_>, told: Vec<ToldRound>, asked: Option<u64>) -> Result<Self, Error> {
-        Self::replayed(Self::fresh(sweep, session_parts(sweep, preparation)?)?, told, asked)
+        Self::fresh(sweep, preparation)?.replayed(told, asked)
     }
 
     fn replayed(mut self, told: Vec<ToldRound>, asked: Option<u64>) -> Result<Self, Error> {
-        let n = self.n_points as u64;
+        let n = self.parts.n_points as u64;
         if told.iter().map(|told| told.row).chain(asked).any(|row| n <= row) {
             return Err(damaged("it names rows that are not there"));
         }
-        let (n_told, rounds) = (told.len() as u64, self.plan.rounds);
+        let (n_told, rounds) = (told.len() as u64, self.parts.plan.rounds);
         if rounds < n_told || rounds == n_told && asked.is_some() {
             return Err(damaged(&format!("it holds more than the {rounds} rounds of its spec")));
         }
         for ToldRound { row, kept } in told {
             // The choice is known: nothing is scored.
             self.players.propose(self.told.len() as u64 + 1)?;
-            let signal = self.release.again(&self.players.players[0].query(row as usize), &kept);
+            let signal = self.parts.release.again(&self.players.players[0].query(row as usize), &kept);
             let signal = signal.map_err(|_| damaged("its mechanism and its rewards do not belong together"))?;
             self.learn(row as usize, kept, &signal)?;
         }
@@ -173,8 +141,9 @@ impl Session {
         if let Some(row) = self.asked {
             return Ok(row as usize);
         }
-        if self.plan.rounds <= self.told.len() as u64 {
-            return Diagnostic::new(format!("the session is over: all {} rounds are told", self.plan.rounds))
+        let rounds = self.parts.plan.rounds;
+        if rounds <= self.told.len() as u64 {
+            return Diagnostic::new(format!("the session is over: all {rounds} rounds are told"))
                 .hint("`privateer ask STATE --best` names the best row so far; a longer session needs a spec with more `rounds`")
                 .refuse();
         }
@@ -192,7 +161,12 @@ impl Session {
     /// then unchanged.
     pub fn tell(&mut self, row: usize, reward: f64) -> Result<ToldRound, Error> {
         self.check_reward(row, reward)?;
-        self.take(row, reward)
+        let released = self.parts.release.release_to_keep(&self.players.players[0].query(row), Raw::seal(reward));
+        let (signal, kept) = released.map_err(|why| Error::Failed {
+            problem: format!("the reward was not released: {why}"),
+            hint: "nothing was kept of it; tell it again".to_owned(),
+        })?;
+        self.learn(row, kept, &signal)
     }
 
     /// Takes a value that the data holder has released for the row that was asked for: no noise is added to it.
@@ -211,25 +185,26 @@ impl Session {
     pub fn check_received(&self, row: usize, received: &HolderRelease) -> Result<Released<Signal>, Error> {
         self.check_row(row)?;
         let refuse = |problem: String, hint: &str| Diagnostic::new(problem).hint(hint).refuse();
+        let ledger = &self.parts.ledger;
         if !self.releases_rewards() {
             return refuse(
                 format!(
                     "mechanism `{}` releases sums over users, and one released value cannot be part of them",
-                    self.ledger.mechanism
+                    ledger.mechanism
                 ),
                 "use a policy that learns from rewards one by one, such as `tgp-ucb`",
             );
         }
         let round = self.told.len() as u64 + 1;
-        if let Some((low, high)) = self.outputs
+        if let Some((low, high)) = self.parts.outputs
             && !(low..=high).contains(&received.released)
         {
             return refuse(
-                format!("`{}` with this epsilon and clip releases no value like {}", self.ledger.mechanism, received.released),
+                format!("`{}` with this epsilon and clip releases no value like {}", ledger.mechanism, received.released),
                 &format!("its values lie from {low} to {high}; ask the data holder for the answer again"),
             );
         }
-        received.checked(&self.ledger, row as u64, round).or_else(|differences| {
+        received.checked(ledger, row as u64, round).or_else(|differences| {
             refuse(
                 format!("the released value is not the one that was asked for: {}", differences.join("; ")),
                 "ask the data holder for the release of this row and round, with the mechanism of the session's spec",
@@ -251,13 +226,10 @@ impl Session {
             );
         }
         // A mechanism clips its inputs; refusing a reward here would reveal something about it.
-        let most = MOST_BOUNDS * self.bound;
-        if self.ledger.guarantee == Guarantee::NotPrivate && most < reward.abs() {
+        let bound = self.parts.bound;
+        if self.parts.ledger.guarantee == Guarantee::NotPrivate && MOST_BOUNDS * bound < reward.abs() {
             return refuse(
-                format!(
-                    "the reward of row {row} is {reward:?}, more than {MOST_BOUNDS} times the declared bound of {}",
-                    self.bound
-                ),
+                format!("the reward of row {row} is {reward:?}, more than {MOST_BOUNDS} times the declared bound of {bound}"),
                 "tell it in the units of `environment.bound`; larger rewards need a session whose spec states a larger `bound`",
             );
         }
@@ -284,23 +256,13 @@ impl Session {
         Ok(())
     }
 
-    /// Releases and records the reward of the asked row.
-    fn take(&mut self, row: usize, reward: f64) -> Result<ToldRound, Error> {
-        let released = self.release.release_to_keep(&self.players.players[0].query(row), Raw::seal(reward));
-        let (signal, kept) = released.map_err(|why| Error::Failed {
-            problem: format!("the reward was not released: {why}"),
-            hint: "nothing was kept of it; tell it again".to_owned(),
-        })?;
-        self.learn(row, kept, &signal)
-    }
-
     fn learn(&mut self, row: usize, kept: KeptRelease, signal: &Released<Signal>) -> Result<ToldRound, Error> {
         let told = ToldRound { row: row as u64, kept };
         self.players.players[0].update(row, signal);
         self.players.end_round(self.told.len() as u64 + 1, std::slice::from_ref(signal))?;
         self.told.push(told.clone());
         self.asked = None;
-        self.players.players[0].streams = draws(&self.streams, &self.plan, self.told.len() as u64);
+        self.players.players[0].streams = self.parts.draws(self.told.len() as u64);
         Ok(told)
     }
 
@@ -311,8 +273,8 @@ impl Session {
     /// rewards, if no reward was told, and as [`Session::replay`].
     pub fn undo(sweep: &Sweep, preparation: &Preparation<'_>, mut told: Vec<ToldRound>) -> Result<Self, Error> {
         let refuse = |problem: &str, hint: &str| Diagnostic::new(problem).hint(hint).refuse();
-        let session = Self::fresh(sweep, session_parts(sweep, preparation)?)?;
-        if session.ledger.guarantee != Guarantee::NotPrivate {
+        let session = Self::fresh(sweep, preparation)?;
+        if session.parts.ledger.guarantee != Guarantee::NotPrivate {
             return refuse(
                 "the last reward was released with noise, and is not taken back",
                 "telling it again would draw a second time for the same reward, which spends its budget twice",
@@ -329,70 +291,63 @@ impl Session {
     }
 
     /// Returns the told row with the highest posterior mean; `None` before the first.
-    #[must_use]
     pub fn best(&self) -> Option<usize> {
         self.players.players[0].policy.recommend()
     }
 
     /// Returns the number of rounds told so far, and the number of rounds in all.
-    #[must_use]
     pub fn progress(&self) -> (u64, u64) {
-        (self.told.len() as u64, self.plan.rounds)
+        (self.told.len() as u64, self.parts.plan.rounds)
     }
 
     /// Returns the told rounds, in order, as the policy saw them.
-    #[must_use]
     pub fn told(&self) -> &[ToldRound] {
         &self.told
     }
 
     /// What one answer promises to whoever it is about, where noise is added as `form` says.
-    #[must_use]
     pub fn ledger(&self, form: DeploymentForm) -> Ledger {
-        let mut ledger = self.ledger.clone();
+        let mut ledger = self.parts.ledger.clone();
         form.state_in(&mut ledger);
         ledger
     }
 
     /// What one answer about a row takes from it; `None` where rewards pass no mechanism.
     /// * `session`, `column` — the name of the session and of what is measured
-    #[must_use]
     pub fn spend(&self, form: DeploymentForm, session: &str, column: &str, row: usize) -> Option<Spend> {
         Spend::of_answer(&self.ledger(form), session, column, row as u64)
     }
 
     /// Whether rewards are released one by one, so that a data holder can release them too.
-    #[must_use]
     pub fn releases_rewards(&self) -> bool {
-        self.release.releases_rewards()
+        self.parts.release.releases_rewards()
     }
 
     /// Returns whether raw rewards are kept, from which sums are released.
-    #[must_use]
     pub fn holds_raw(&self) -> bool {
-        self.release.holds_raw()
+        self.parts.release.holds_raw()
     }
 
     /// Returns the row that was asked for and whose reward is still to come.
-    #[must_use]
     pub fn asked(&self) -> Option<u64> {
         self.asked
     }
 
     /// Returns the hash of the resolved spec.
-    #[must_use]
     pub fn spec_hash(&self) -> &str {
-        &self.spec_hash
+        &self.parts.spec_hash
     }
 
     /// Returns the number of rows and the fingerprint of their file.
-    #[must_use]
     pub fn points(&self) -> (usize, &str) {
-        (self.n_points, &self.fingerprint)
+        (self.parts.n_points, &self.parts.fingerprint)
     }
 }
 
-/// Returns the streams of a round, by number, so that a restored session draws the same values.
-fn draws(streams: &Streams, plan: &CellPlan, round: u64) -> PolicyStreams {
-    PolicyStreams { start: streams.of(round, Purpose::Start), own: streams.of(round, Purpose::Policy(plan.policy.as_str())) }
+impl SessionParts {
+    /// Returns the streams of a round, by number, so that a restored session draws the same values.
+    fn draws(&self, round: u64) -> PolicyStreams {
+        let of = |purpose| self.streams.of(round, purpose);
+        PolicyStreams { start: of(Purpose::Start), own: of(Purpose::Policy(&self.plan.policy)) }
+    }
 }

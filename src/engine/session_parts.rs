@@ -1,7 +1,7 @@
 //! What a session is made of, from its spec: policy, exact mechanism, ledger, points.
 
 use super::prepare::Preparation;
-use crate::policy::{PolicyMaker, Setting};
+use crate::policy::{Policy, Setting};
 use crate::spec::{CellPlan, Sweep, Task};
 use privateer_backend::Domain;
 use privateer_config::error::{Diagnostic, Error};
@@ -15,23 +15,25 @@ use std::sync::Arc;
 pub(super) struct SessionParts {
     pub(super) plan: CellPlan,
     pub(super) streams: Streams,
-    pub(super) maker: Box<dyn PolicyMaker>,
-    pub(super) setting: Setting,
     pub(super) domain: Option<Arc<dyn Domain>>,
     pub(super) release: ChannelRelease,
+    /// Of one answer, as the mechanism is simulated.
     pub(super) ledger: Ledger,
+    /// Stated bound on the mean reward.
     pub(super) bound: f64,
     /// The range in which every value lies that the mechanism releases; `None` without a mechanism for single rewards.
     pub(super) outputs: Option<(f64, f64)>,
     pub(super) n_points: usize,
     pub(super) fingerprint: String,
+    /// Hash of the resolved spec.
+    pub(super) spec_hash: String,
 }
 
-/// Makes a session's parts ready.
+/// Makes a session's parts ready, and its policy before the first round.
 ///
 /// # Errors
 /// A spec that describes no session, a mechanism whose claim does not hold or that has no exact form.
-pub(super) fn session_parts(sweep: &Sweep, preparation: &Preparation<'_>) -> Result<SessionParts, Error> {
+pub(super) fn session_parts(sweep: &Sweep, preparation: &Preparation<'_>) -> Result<(SessionParts, Box<dyn Policy>), Error> {
     let refuse = |problem: String, hint: &str| Diagnostic::new(problem).hint(hint).refuse();
     let [plan] = sweep.listed() else {
         return refuse(
@@ -102,21 +104,21 @@ pub(super) fn session_parts(sweep: &Sweep, preparation: &Preparation<'_>) -> Res
         Channel::Rewards(mechanism) => outputs(mechanism.as_ref(), &ledger),
         Channel::Sums(_) => None,
     };
-    let bound = facts.bound;
     let setting = Setting::new(&facts, cell.environment.told_noise_scale, &channel, cell.environment.train_readings.clone());
-    Ok(SessionParts {
+    let policy = cell.maker.make(&setting)?;
+    let parts = SessionParts {
         n_points: cell.environment.gram.n_points(),
         fingerprint: cell.environment.fingerprint.clone().unwrap_or_default(),
         streams: Streams::new(sweep.seed, "session"),
+        spec_hash: sweep.hash.clone(),
         plan: cell.plan,
-        maker: cell.maker,
         domain: cell.domain,
-        setting,
         release,
         ledger,
-        bound,
+        bound: facts.bound,
         outputs,
-    })
+    };
+    Ok((parts, policy))
 }
 
 /// Standard deviations of unbounded noise beyond which no value is believed: Laplace noise gets there with probability below 1e-60.

@@ -8,16 +8,16 @@ use privateer_numerics::rng::Purpose;
 use privateer_privacy::Ledger;
 
 /// Returns the warnings of a cell whose rewards are simulated from a table; none of other cells.
-pub(super) fn table_warnings(plan: &CellPlan, cell: &ReadyCell, trial: &ReadyTrial, ledger: &Ledger) -> Vec<CellWarning> {
+pub(super) fn table_warnings(cell: &ReadyCell, trial: &ReadyTrial, ledger: &Ledger) -> Vec<CellWarning> {
     let mut warnings = Vec::new();
     if cell.environment.fingerprint.as_deref().is_some() && cell.environment.simulates {
         warnings.extend(outlier_warning(cell, trial));
-        warnings.extend(replicates_warning(plan, cell));
+        warnings.extend(replicates_warning(cell));
         // The likelihood of this table chose a fitted kernel.
-        let is_fitted = plan.resolved["environment"]["hyperparameters"] == "fitted";
+        let is_fitted = cell.plan.resolved["environment"]["hyperparameters"] == "fitted";
         warnings.extend((!is_fitted).then(|| lengthscale_warning(cell)).flatten());
         warnings.extend(clipped_rewards_warning(cell, trial, ledger));
-        warnings.extend(observation_noise_warning(plan, trial));
+        warnings.extend(observation_noise_warning(&cell.plan, trial));
     }
     warnings.extend(cell.environment.index_column.as_deref().map(index_column_warning));
     warnings
@@ -50,14 +50,14 @@ fn outlier_warning(cell: &ReadyCell, trial: &ReadyTrial) -> Option<CellWarning> 
 /// Returns a warning if points of a table have equal inputs and different values.
 ///
 /// Their scores are equal too, so that the order of the rows decides which of them is played.
-fn replicates_warning(plan: &CellPlan, cell: &ReadyCell) -> Option<CellWarning> {
+fn replicates_warning(cell: &ReadyCell) -> Option<CellWarning> {
     let points = cell.environment.points.as_ref()?;
     let mut inputs: Vec<&[f64]> = (0..points.n_points()).map(|point| points.point(point)).collect();
     inputs.sort_by(|a, b| a.partial_cmp(b).unwrap_or(std::cmp::Ordering::Equal));
     inputs.dedup();
     let n_repeats = points.n_points() - inputs.len();
     // Where inputs are released, by one cell or another, each row is somebody's.
-    (0 < n_repeats && plan.resolved["curator"].is_null()).then(|| {
+    (0 < n_repeats && cell.plan.resolved["curator"].is_null()).then(|| {
         let text = format!(
             "{n_repeats} of {} points have the inputs of another point, and a policy plays the first of them alone, so that the order of \
              the rows decides; drop `replicates = \"apart\"`, or name an input that tells them apart",

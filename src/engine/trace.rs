@@ -63,35 +63,26 @@ impl Measures {
 impl Quantity {
     /// Returns the name of the column in recorded parts.
     pub fn name(self) -> &'static str {
-        match self {
-            Self::Regret => "regret",
-            Self::CumulativeRegret => "cumulative_regret",
-            Self::SimpleRegret => "simple_regret",
-            Self::RecommendedRegret => "recommended_regret",
-            Self::BestShare => "best_arm_share",
-            Self::Taken => "taken",
-            Self::Value => "value",
-            Self::StandardError => "standard_error",
-            Self::Risk => "risk",
-            Self::Suboptimality => "suboptimality",
-        }
+        self.words().0
     }
-}
 
-impl Quantity {
     /// Returns what the quantity is, in one sentence without a full stop.
     pub fn meaning(self) -> &'static str {
+        self.words().1
+    }
+
+    fn words(self) -> (&'static str, &'static str) {
         match self {
-            Self::Regret => "regret of the round: best mean less the mean of the point or arm played",
-            Self::CumulativeRegret => "sum of the regrets so far, unrecorded rounds included",
-            Self::SimpleRegret => "regret of the best point played so far",
-            Self::RecommendedRegret => "regret of the point that the policy would recommend",
-            Self::BestShare => "share of the rounds so far in which the best arm was played",
-            Self::Taken => "number of log rows that the policy has learned from",
-            Self::Value => "estimate of the policy's mean reward so far; NaN before any row matched",
-            Self::StandardError => "standard error of that estimate",
-            Self::Risk => "risk of the learner's answer",
-            Self::Suboptimality => "remaining share of the starting point's excess risk",
+            Self::Regret => ("regret", "regret of the round: best mean less the mean of the point or arm played"),
+            Self::CumulativeRegret => ("cumulative_regret", "sum of the regrets so far, unrecorded rounds included"),
+            Self::SimpleRegret => ("simple_regret", "regret of the best point played so far"),
+            Self::RecommendedRegret => ("recommended_regret", "regret of the point that the policy would recommend"),
+            Self::BestShare => ("best_arm_share", "share of the rounds so far in which the best arm was played"),
+            Self::Taken => ("taken", "number of log rows that the policy has learned from"),
+            Self::Value => ("value", "estimate of the policy's mean reward so far; NaN before any row matched"),
+            Self::StandardError => ("standard_error", "standard error of that estimate"),
+            Self::Risk => ("risk", "risk of the learner's answer"),
+            Self::Suboptimality => ("suboptimality", "remaining share of the starting point's excess risk"),
         }
     }
 }

@@ -3,6 +3,7 @@
 //! Each factor is played in pilot trials, whose numbers no trial of a run can have, and the least mean cumulative regret wins. The
 //! choice depends on the cell alone: every thread, shard and resumed run makes the same one.
 
+use super::lock::lock;
 use super::observer::Stop;
 use super::prepare::{Preparation, Ready};
 use super::rounds::{BatchResult, Rounds};
@@ -24,7 +25,7 @@ impl Preparation<'_> {
     /// # Errors
     /// The first cell of which a pilot trial fails, or nothing can be played before the run.
     pub(crate) fn tune(&self, plans: &[CellPlan], played: &(dyn Fn(u64) + Sync)) -> Result<(), Error> {
-        let is_open = |plan: &CellPlan| !super::lock::lock(&self.tuned_factors).contains_key(&(plan.index, plan.rounds));
+        let is_open = |plan: &CellPlan| !lock(&self.tuned_factors).contains_key(&(plan.index, plan.rounds));
         let open: Vec<(&CellPlan, &Tuning)> =
             plans.iter().filter_map(|plan| Some((plan, plan.tuning.as_ref()?))).filter(|(plan, _)| is_open(plan)).collect();
         let factors: Vec<(&CellPlan, &Tuning, usize)> = (open.iter())
@@ -33,16 +34,16 @@ impl Preparation<'_> {
         let all = factors.len() as u64;
         let losses: Vec<Result<f64, Error>> = (factors.into_par_iter().with_max_len(1))
             .map(|(plan, tuning, candidate)| {
-                let loss = self.pilot_loss(&at(plan, tuning, candidate), tuning.pilot).map_err(|error| plan.placed(error));
+                let losses = self.pilot_losses(&at(plan, tuning, candidate), 0..tuning.pilot, &Stop::new());
                 played(all);
-                loss
+                losses.map(|losses| mean_loss(&losses)).map_err(|error| plan.placed(error))
             })
             .collect();
         let mut losses = losses.into_iter().collect::<Result<Vec<f64>, Error>>()?.into_iter();
         for (plan, tuning) in open {
             let of_each: Vec<f64> = losses.by_ref().take(tuning.candidates.len()).collect();
             let least = (0..of_each.len()).min_by(|left, right| of_each[*left].total_cmp(&of_each[*right])).unwrap_or(0);
-            super::lock::lock(&self.tuned_factors).insert((plan.index, plan.rounds), least);
+            lock(&self.tuned_factors).insert((plan.index, plan.rounds), least);
         }
         Ok(())
     }
@@ -51,16 +52,8 @@ impl Preparation<'_> {
     pub(super) fn played<'p>(&self, plan: &'p CellPlan) -> Result<Cow<'p, CellPlan>, Error> {
         let Some(tuning) = &plan.tuning else { return Ok(Cow::Borrowed(plan)) };
         self.tune(std::slice::from_ref(plan), &|_| ())?;
-        let known = super::lock::lock(&self.tuned_factors).get(&(plan.index, plan.rounds)).copied();
+        let known = lock(&self.tuned_factors).get(&(plan.index, plan.rounds)).copied();
         Ok(Cow::Owned(at(plan, tuning, known.unwrap_or(0))))
-    }
-
-    /// Returns the mean cumulative regret of a cell's pilot trials.
-    fn pilot_loss(&self, plan: &CellPlan, pilot: u64) -> Result<f64, Error> {
-        let losses = self.pilot_losses(plan, 0..pilot, &Stop::new())?;
-        let loss = losses.iter().sum::<f64>() / pilot as f64;
-        // NaN never wins.
-        Ok(if loss.is_nan() { f64::INFINITY } else { loss })
     }
 
     /// Returns the cumulative regret of each of a cell's pilot trials.
@@ -96,6 +89,13 @@ impl Preparation<'_> {
         }
         Ok(done.rows[Quantity::CumulativeRegret].clone())
     }
+}
+
+/// Returns the mean cumulative regret; infinite before the first trial, or where a trial has none.
+pub(super) fn mean_loss(losses: &[f64]) -> f64 {
+    let mean = losses.iter().sum::<f64>() / losses.len() as f64;
+    // NaN never wins.
+    if mean.is_nan() { f64::INFINITY } else { mean }
 }
 
 /// Returns the cell at one of its candidates.

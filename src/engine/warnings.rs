@@ -40,12 +40,12 @@ struct KnownValues {
 
 /// Returns the warnings of a cell whose policy plays points of a domain.
 pub(super) fn bandit_warnings(
-    plan: &CellPlan,
     cell: &ReadyCell,
     trial: &ReadyTrial,
     ledger: &Ledger,
     inputs: Option<&Ledger>,
 ) -> Vec<CellWarning> {
+    let plan = &cell.plan;
     let mut warnings: Vec<CellWarning> = delta_warning(ledger, plan.rounds, "rewards").into_iter().collect();
     if let (Some(inputs), Some(points)) = (inputs, cell.environment.points.as_ref()) {
         warnings.extend(delta_warning(inputs, points.n_points() as u64, "rows"));
@@ -62,10 +62,10 @@ pub(super) fn bandit_warnings(
         let clip = clip_warning(trial, ledger, &values, trial.instance.value_units());
         warnings.extend(clip.or_else(|| bound_warning(trial, ledger, &values)));
         warnings.extend(noise_warning(plan, trial, &values));
-        warnings.extend(factor_warning(plan, cell, trial, &values));
-        warnings.extend(prior_mean_warning(plan, cell, trial, ledger, &values));
+        warnings.extend(factor_warning(cell, trial, &values));
+        warnings.extend(prior_mean_warning(cell, trial, ledger, &values));
     }
-    warnings.extend(table_warnings(plan, cell, trial, ledger));
+    warnings.extend(table_warnings(cell, trial, ledger));
     warnings
 }
 
@@ -176,7 +176,8 @@ fn noise_warning(plan: &CellPlan, trial: &ReadyTrial, values: &KnownValues) -> O
 }
 
 /// Returns a warning if the theorem's factor exceeds all differences of the function for the second half of the rounds.
-fn factor_warning(plan: &CellPlan, cell: &ReadyCell, trial: &ReadyTrial, values: &KnownValues) -> Option<CellWarning> {
+fn factor_warning(cell: &ReadyCell, trial: &ReadyTrial, values: &KnownValues) -> Option<CellWarning> {
+    let plan = &cell.plan;
     let beta = &plan.resolved["policy"]["beta"];
     let kind = beta.as_str().or(beta["kind"].as_str()).or(plan.resolved["defaults"]["policy.beta"].as_str())?;
     let least = cell.maker.least_factor(&trial.setting, plan.rounds.div_ceil(2))?;
@@ -200,15 +201,9 @@ fn factor_warning(plan: &CellPlan, cell: &ReadyCell, trial: &ReadyTrial, values:
 /// It does where all rewards are far above the prior mean.
 ///
 /// After one play the score of another point is at most `sqrt(v² + (factor · prior)²)` for a reward v, whatever its correlation.
-fn prior_mean_warning(
-    plan: &CellPlan,
-    cell: &ReadyCell,
-    trial: &ReadyTrial,
-    ledger: &Ledger,
-    values: &KnownValues,
-) -> Option<CellWarning> {
-    let factor = cell.maker.least_factor(&trial.setting, plan.rounds)?;
-    let grows = plan.resolved["policy"]["beta"]["kind"].as_str() != Some("constant");
+fn prior_mean_warning(cell: &ReadyCell, trial: &ReadyTrial, ledger: &Ledger, values: &KnownValues) -> Option<CellWarning> {
+    let factor = cell.maker.least_factor(&trial.setting, cell.plan.rounds)?;
+    let grows = cell.plan.resolved["policy"]["beta"]["kind"].as_str() != Some("constant");
     let prior = libm::sqrt(if cell.environment.product.is_some() { 1.0 } else { cell.environment.gram.diagonal(0) });
     let noise = trial.instance.facts().noise_variance.map_or(0.0, libm::sqrt);
     let is_stuck = values.are_read && FAR * (factor * prior).max(noise) < values.least;

@@ -10,18 +10,17 @@
 //! take more memory than a wave has.
 
 use super::lockstep::LockstepPart;
-use super::observer::{Observer, Stop, Unit, panicked};
-use super::options::Options;
-use super::prepare::{Preparation, Ready};
+use super::observer::{Unit, guarded};
+use super::prepare::Ready;
 use super::ready_cell::ReadyCell;
 use super::rounds::BatchResult;
+use super::run::UnitJob;
 use crate::spec::{Sweep, Task};
 use privateer_backend::{Counters, Together, UpdateKind};
 use privateer_config::error::Error;
 use rayon::prelude::*;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::ops::Range;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -30,17 +29,15 @@ const STOP_EVERY: u64 = 16;
 
 /// Largest number of trials in a part: few, so that their states stay in a cache for a turn and threads have equal work;
 /// whole factors are made for eight at a time.
-const MOST_IN_PART: usize = 32;
+const MOST_IN_PART: u64 = 32;
 
 /// A unit that runs on a device, and its prepared cell.
 pub(super) type WideUnit = (Unit, Arc<ReadyCell>);
 
 /// Finds units that can share submissions.
 pub(super) struct Groups<'a> {
-    sweep: &'a Sweep,
-    preparation: &'a Preparation<'a>,
-    open: Vec<Option<Unit>>,
-    next: usize,
+    job: &'a UnitJob<'a>,
+    open: VecDeque<Unit>,
     /// Cells of one environment that were prepared for it; `None` for those without a device.
     ready: BTreeMap<u32, Option<Arc<ReadyCell>>>,
     /// The first cell over that environment.
@@ -51,18 +48,17 @@ pub(super) struct Groups<'a> {
 
 impl<'a> Groups<'a> {
     /// Creates the search in units of which those over one environment stand together.
-    pub fn new(sweep: &'a Sweep, preparation: &'a Preparation<'a>, open: Vec<Unit>) -> Self {
-        let open = open.into_iter().map(Some).collect();
-        Self { sweep, preparation, open, next: 0, ready: BTreeMap::new(), environment: None, apart: Vec::new() }
+    pub fn new(job: &'a UnitJob<'a>, open: Vec<Unit>) -> Self {
+        Self { job, open: open.into(), ready: BTreeMap::new(), environment: None, apart: Vec::new() }
     }
 
     /// Returns the cell of a unit if it is scored on a device.
     fn ready(&mut self, unit: Unit) -> Result<Option<Arc<ReadyCell>>, Error> {
-        let plan = &self.sweep.cells[unit.cell as usize];
+        let plan = &self.job.sweep.cells[unit.cell as usize];
         if !matches!(plan.task, Task::Bandit(_)) {
             return Ok(None);
         }
-        let environment = self.preparation.first_alike(unit.cell);
+        let environment = self.job.preparation.first_alike(unit.cell);
         if self.environment != Some(environment) {
             self.environment = Some(environment);
             self.ready.clear();
@@ -70,7 +66,7 @@ impl<'a> Groups<'a> {
         if let Some(known) = self.ready.get(&unit.cell) {
             return Ok(known.clone());
         }
-        let ready = match self.preparation.any(plan).map_err(|error| plan.placed(error))? {
+        let ready = match self.job.preparation.any(plan).map_err(|error| plan.placed(error))? {
             Ready::Bandit(cell) if cell.lanes().is_some() => Some(Arc::new(*cell)),
             _ => None,
         };
@@ -83,29 +79,28 @@ impl<'a> Groups<'a> {
     /// # Errors
     /// If a cell cannot be prepared.
     pub fn next(&mut self) -> Result<Option<Vec<WideUnit>>, Error> {
-        while let Some(slot) = self.open.get_mut(self.next) {
-            let at = self.next;
-            self.next += 1;
-            let Some(unit) = slot.take() else { continue };
+        while let Some(unit) = self.open.pop_front() {
             // A device that failed meanwhile has none.
             let Some(cell) = self.ready(unit)?.filter(|cell| cell.lanes().is_some()) else {
                 self.apart.push(unit);
                 continue;
             };
             let lanes = 2 * cell.lanes().unwrap_or(1);
-            let mut trials = block(self.sweep, unit).count();
-            let environment = self.preparation.first_alike(unit.cell);
+            let mut trials = block(self.job.sweep, unit).count();
+            let environment = self.job.preparation.first_alike(unit.cell);
             let mut group = vec![(unit, Arc::clone(&cell))];
-            for other in at + 1..self.open.len() {
-                let Some(candidate) = self.open[other] else { continue };
-                if lanes <= trials || self.preparation.first_alike(candidate.cell) != environment {
+            let mut at = 0;
+            while let Some(&other) = self.open.get(at) {
+                if lanes <= trials || self.job.preparation.first_alike(other.cell) != environment {
                     break;
                 }
-                let Some(other_cell) = self.ready(candidate)? else { continue };
-                if cell.shares_domain(&other_cell) {
-                    trials += block(self.sweep, candidate).count();
-                    self.open[other] = None;
-                    group.push((candidate, other_cell));
+                match self.ready(other)? {
+                    Some(other_cell) if cell.shares_domain(&other_cell) => {
+                        trials += block(self.job.sweep, other).count();
+                        self.open.remove(at);
+                        group.push((other, other_cell));
+                    }
+                    _ => at += 1,
                 }
             }
             return Ok(Some(group));
@@ -120,53 +115,54 @@ pub(super) fn block(sweep: &Sweep, unit: Unit) -> Range<u64> {
     first..(first + sweep.block).min(sweep.trials)
 }
 
-/// Trials of a unit that run in one wave.
+/// Trials of a unit that run in one wave, or of such a piece that run in one part.
 struct Piece {
-    /// Index of the unit in its group.
-    unit: usize,
+    /// Index of the unit in its group, or of the piece in its wave.
+    of: usize,
     trials: Range<u64>,
 }
 
-/// Runs the units of a group; `None` if stopped. Returns each unit's results, and seconds by its share of the rounds.
-///
-/// # Errors
-/// If a trial, the device or a decision fails.
-pub(super) fn group(
-    sweep: &Sweep,
-    units: &[WideUnit],
-    options: &Options,
-    stop: &Stop,
-    observer: &dyn Observer,
-) -> Result<Option<Vec<(BatchResult, f64)>>, Error> {
-    let most = units.iter().filter_map(|(_, cell)| cell.lanes()).min().unwrap_or(1);
-    let most = options.batch.map_or(2 * most, |batch| batch.min(2 * most)).max(1) as u64;
-    let mut done: Vec<(BatchResult, f64)> = units.iter().map(|_| (BatchResult::default(), 0.0)).collect();
-    let mut pieces: Vec<Piece> = Vec::new();
-    let mut waves: Vec<Vec<Piece>> = Vec::new();
-    let mut room = most;
-    for (unit, (name, _)) in units.iter().enumerate() {
-        let mut trials = block(sweep, *name);
+impl Piece {
+    fn n_trials(&self) -> u64 {
+        self.trials.end - self.trials.start
+    }
+}
+
+/// Deals trials out, in order, to lists of `each` trials, in pieces of at most `most`.
+fn dealt(all: impl Iterator<Item = Range<u64>>, each: u64, most: u64) -> Vec<Vec<Piece>> {
+    let (mut lists, mut room) = (vec![Vec::new()], each);
+    for (of, mut trials) in all.enumerate() {
         while !trials.is_empty() {
-            let taken = room.min(trials.end - trials.start);
-            pieces.push(Piece { unit, trials: trials.start..trials.start + taken });
+            if room == 0 {
+                lists.push(Vec::new());
+                room = each;
+            }
+            let taken = (trials.end - trials.start).min(room).min(most);
+            if let Some(list) = lists.last_mut() {
+                list.push(Piece { of, trials: trials.start..trials.start + taken });
+            }
             trials.start += taken;
             room -= taken;
-            if room == 0 {
-                waves.push(std::mem::take(&mut pieces));
-                room = most;
-            }
         }
     }
-    waves.push(pieces);
+    lists
+}
+
+/// Runs the units of a group; `None` if stopped. Returns each unit's results, and seconds by its share of the rounds.
+pub(super) fn group(job: &UnitJob<'_>, units: &[WideUnit]) -> Result<Option<Vec<(BatchResult, f64)>>, Error> {
+    let most = units.iter().filter_map(|(_, cell)| cell.lanes()).min().unwrap_or(1);
+    let most = job.options.batch.map_or(2 * most, |batch| batch.min(2 * most)).max(1) as u64;
+    let mut done: Vec<(BatchResult, f64)> = units.iter().map(|_| (BatchResult::default(), 0.0)).collect();
+    let waves = dealt(units.iter().map(|(unit, _)| block(job.sweep, *unit)), most, most);
     for pieces in waves.into_iter().filter(|pieces| !pieces.is_empty()) {
         let (started, host) = (Instant::now(), host_time());
-        let Some((results, mut shared)) = wave(sweep, units, &pieces, options, stop, observer)? else { return Ok(None) };
+        let Some((results, mut shared)) = wave(job, units, &pieces)? else { return Ok(None) };
         let seconds = started.elapsed().as_secs_f64();
         shared.host_us += host_time().saturating_sub(host).as_micros() as u64;
-        let rounds = |piece: &Piece| (piece.trials.end - piece.trials.start) * units[piece.unit].1.plan.rounds;
+        let rounds = |piece: &Piece| piece.n_trials() * units[piece.of].1.plan.rounds;
         let (all, mut before): (u64, u64) = (pieces.iter().map(rounds).sum(), 0);
         for (piece, result) in pieces.iter().zip(results) {
-            let (done, taken) = &mut done[piece.unit];
+            let (done, taken) = &mut done[piece.of];
             done.append(result);
             done.counters.add(&shared.share(before, before + rounds(piece), all));
             *taken += seconds * rounds(piece) as f64 / all as f64;
@@ -183,27 +179,26 @@ struct WidePart {
     rounds: u64,
     /// Rounds that are finished.
     played: u64,
+    /// The recorded rounds, ascending.
     recorded: Arc<Vec<u64>>,
-    next_recorded: usize,
     /// Cell and block, for messages.
     unit: Unit,
 }
 
 impl WidePart {
     /// Finishes the round that was begun, and begins the next one; without a device, as many as there are.
-    fn turn(&mut self, stop: &Stop, observer: &dyn Observer) -> Result<(), Error> {
+    fn turn(&mut self, job: &UnitJob<'_>) -> Result<(), Error> {
         loop {
             let round = self.played + 1;
-            let record = self.recorded.get(self.next_recorded) == Some(&round);
-            self.next_recorded += usize::from(record);
-            self.lockstep.finish(round, record, observer)?;
+            let record = self.recorded.binary_search(&round).is_ok();
+            self.lockstep.finish(round, record, job.observer)?;
             self.played = round;
             if round == self.rounds {
                 self.lockstep.players.close_screen();
                 return Ok(());
             }
             self.lockstep.begin(round + 1)?;
-            if self.lockstep.players.is_on_device() || (round.is_multiple_of(STOP_EVERY) && stop.asked()) {
+            if self.lockstep.players.is_on_device() || (round.is_multiple_of(STOP_EVERY) && job.stop.asked()) {
                 return Ok(());
             }
         }
@@ -218,80 +213,70 @@ struct Half {
 
 impl Half {
     /// Runs `step` for each part that has come to this round, on all threads.
-    fn each(&mut self, sweep: &Sweep, round: u64, step: impl Fn(&mut WidePart) -> Result<(), Error> + Sync) -> Result<(), Error> {
+    fn each(
+        &mut self,
+        job: &UnitJob<'_>,
+        round: u64,
+        step: impl Fn(&mut WidePart) -> Result<(), Error> + Sync,
+    ) -> Result<(), Error> {
         self.parts.par_iter_mut().with_max_len(1).filter(|part| part.played + 1 == round && round <= part.rounds).try_for_each(
             |part| {
-                let unit = part.unit;
-                let plan = &sweep.cells[unit.cell as usize];
-                catch_unwind(AssertUnwindSafe(|| step(part)))
-                    .unwrap_or_else(|panic| Err(panicked(plan, unit, panic.as_ref())))
-                    .map_err(|error| plan.placed(error))
+                let plan = &job.sweep.cells[part.unit.cell as usize];
+                guarded(plan, part.unit, || step(part)).map_err(|error| plan.placed(error))
             },
         )
     }
 
     /// Begins the first round.
-    fn begin(&mut self, sweep: &Sweep, stop: &Stop, observer: &dyn Observer) -> Result<(), Error> {
+    fn begin(&mut self, job: &UnitJob<'_>) -> Result<(), Error> {
         self.together.prepare();
-        self.each(sweep, 1, |part| {
+        self.each(job, 1, |part| {
             part.lockstep.begin(1)?;
-            if part.lockstep.players.is_on_device() { Ok(()) } else { part.turn(stop, observer) }
+            if part.lockstep.players.is_on_device() { Ok(()) } else { part.turn(job) }
         })?;
         self.together.send();
         Ok(())
     }
 
     /// Finishes a round and begins the next one, part by part: a part's state is in a cache once, not twice.
-    fn turn(&mut self, sweep: &Sweep, round: u64, stop: &Stop, observer: &dyn Observer) -> Result<(), Error> {
+    fn turn(&mut self, job: &UnitJob<'_>, round: u64) -> Result<(), Error> {
         self.together.receive();
         self.together.prepare();
-        self.each(sweep, round, |part| part.turn(stop, observer))?;
+        self.each(job, round, |part| part.turn(job))?;
         self.together.send();
         Ok(())
     }
 }
 
 /// Runs pieces together to the end; returns their results in order and the counts of what they share, `None` if stopped before.
-fn wave(
-    sweep: &Sweep,
-    units: &[WideUnit],
-    pieces: &[Piece],
-    options: &Options,
-    stop: &Stop,
-    observer: &dyn Observer,
-) -> Result<Option<(Vec<BatchResult>, Counters)>, Error> {
-    let mut halves = halves(sweep, units, pieces, options.verify)?;
+fn wave(job: &UnitJob<'_>, units: &[WideUnit], pieces: &[Piece]) -> Result<Option<(Vec<BatchResult>, Counters)>, Error> {
+    let mut halves = halves(job, units, pieces)?;
     let rounds = halves.iter().flat_map(|half| &half.parts).map(|part| part.rounds).max().unwrap_or(0);
     for half in &mut halves {
-        half.begin(sweep, stop, observer)?;
+        half.begin(job)?;
     }
-    let running = |round: u64| -> u64 {
-        pieces
-            .iter()
-            .filter(|piece| round <= units[piece.unit].1.plan.rounds)
-            .map(|piece| piece.trials.clone().count() as u64)
-            .sum()
-    };
+    let running =
+        |round: u64| -> u64 { pieces.iter().filter(|piece| round <= units[piece.of].1.plan.rounds).map(Piece::n_trials).sum() };
     let mut progress = 0;
     for round in 1..=rounds {
         progress += running(round);
         if round % STOP_EVERY == 0 {
-            if stop.asked() {
+            if job.stop.asked() {
                 return Ok(None);
             }
-            observer.progressed(std::mem::take(&mut progress));
+            job.observer.progressed(std::mem::take(&mut progress));
         }
         for half in &mut halves {
-            half.turn(sweep, round, stop, observer)?;
+            half.turn(job, round)?;
         }
     }
-    observer.progressed(progress);
+    job.observer.progressed(progress);
     let mut results: Vec<BatchResult> = pieces.iter().map(|_| BatchResult::default()).collect();
     let mut shared = Counters::default();
     for half in halves {
         shared.add(&half.together.counters());
         for part in half.parts {
-            let keeps_parameters = units[pieces[part.piece].unit].1.keeps_parameters;
+            let keeps_parameters = units[pieces[part.piece].of].1.keeps_parameters;
             results[part.piece].append(part.lockstep.into_result(keeps_parameters)?);
         }
     }
@@ -308,53 +293,33 @@ fn host_time() -> Duration {
 }
 
 /// Opens the two halves of a wave, of about as many trials each.
-fn halves(sweep: &Sweep, units: &[WideUnit], pieces: &[Piece], verify: bool) -> Result<Vec<Half>, Error> {
-    let total: usize = pieces.iter().map(|piece| piece.trials.clone().count()).sum();
-    let each = total.div_ceil(2).max(1);
+fn halves(job: &UnitJob<'_>, units: &[WideUnit], pieces: &[Piece]) -> Result<Vec<Half>, Error> {
+    let each = pieces.iter().map(Piece::n_trials).sum::<u64>().div_ceil(2).max(1);
     let fit = units.iter().map(|(_, cell)| cell.fit_on_cpu()).min().unwrap_or(1);
-    let most = each.div_ceil(2 * rayon::current_num_threads()).next_multiple_of(8).min(MOST_IN_PART).min(fit);
-    let mut layout: Vec<Vec<(usize, Range<u64>)>> = vec![Vec::new()];
-    let mut room = each;
-    for (at, piece) in pieces.iter().enumerate() {
-        let mut trials = piece.trials.clone();
-        while !trials.is_empty() {
-            if room == 0 {
-                layout.push(Vec::new());
-                room = each;
-            }
-            let taken = (trials.end - trials.start).min(room as u64).min(most as u64);
-            if let Some(half) = layout.last_mut() {
-                half.push((at, trials.start..trials.start + taken));
-            }
-            trials.start += taken;
-            room -= taken as usize;
-        }
-    }
+    let most = each.div_ceil(2 * rayon::current_num_threads() as u64).next_multiple_of(8).min(MOST_IN_PART).min(fit as u64);
+    let layout = dealt(pieces.iter().map(|piece| piece.trials.clone()), each, most);
+    let cell_of = |part: &Piece| &units[pieces[part.of].of].1;
     let mut recorded: BTreeMap<u64, Arc<Vec<u64>>> = BTreeMap::new();
     let mut halves = Vec::with_capacity(layout.len());
     for parts in layout {
-        let sizes: Vec<usize> = parts.iter().map(|(_, trials)| trials.clone().count()).collect();
-        let Some(domain) = &units[pieces[parts[0].0].unit].1.domain else { continue };
-        let of_part = |(piece, _): &(usize, Range<u64>)| units[pieces[*piece].unit].1.update_kind();
-        let update_kind = if parts.iter().map(of_part).all(|kind| kind == UpdateKind::RankOne) {
-            UpdateKind::RankOne
-        } else {
-            UpdateKind::Full
-        };
+        let sizes: Vec<usize> = parts.iter().map(|part| part.n_trials() as usize).collect();
+        let Some(domain) = &cell_of(&parts[0]).domain else { continue };
+        let are_updated = parts.iter().all(|part| cell_of(part).update_kind() == UpdateKind::RankOne);
+        let update_kind = if are_updated { UpdateKind::RankOne } else { UpdateKind::Full };
         let (screens, together) = domain.open_together(&sizes, update_kind);
         let parts: Vec<_> = parts.into_iter().zip(screens).collect();
-        for ((piece, _), _) in &parts {
-            let rounds = units[pieces[*piece].unit].1.plan.rounds;
-            recorded.entry(rounds).or_insert_with(|| Arc::new(sweep.recorded.rounds(rounds)));
+        for (part, _) in &parts {
+            let rounds = cell_of(part).plan.rounds;
+            recorded.entry(rounds).or_insert_with(|| Arc::new(job.sweep.recorded.rounds(rounds)));
         }
-        let parts = parts.into_par_iter().with_max_len(1).map(|((piece, trials), screen)| {
-            let (unit, cell) = &units[pieces[piece].unit];
-            let plan = &sweep.cells[unit.cell as usize];
-            let lockstep = catch_unwind(AssertUnwindSafe(|| LockstepPart::start_on(cell, trials, Some(screen), verify)))
-                .unwrap_or_else(|panic| Err(panicked(plan, *unit, panic.as_ref())))
+        let parts = parts.into_par_iter().with_max_len(1).map(|(Piece { of: piece, trials }, screen)| {
+            let (unit, cell) = &units[pieces[piece].of];
+            let plan = &job.sweep.cells[unit.cell as usize];
+            let verify = job.options.verify;
+            let lockstep = guarded(plan, *unit, || LockstepPart::start_on(cell, trials, Some(screen), verify))
                 .map_err(|error| plan.placed(error))?;
             let recorded = Arc::clone(&recorded[&plan.rounds]);
-            Ok(WidePart { lockstep, piece, rounds: plan.rounds, played: 0, recorded, next_recorded: 0, unit: *unit })
+            Ok(WidePart { lockstep, piece, rounds: plan.rounds, played: 0, recorded, unit: *unit })
         });
         halves.push(Half { parts: parts.collect::<Result<Vec<WidePart>, Error>>()?, together });
     }

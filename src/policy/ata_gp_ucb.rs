@@ -10,37 +10,38 @@
 
 use super::exploration_factor::NoiseMeasure;
 use super::noise_scale::NoiseScale;
-use super::nystrom_policy::{PreparedSketch, Sketch, SketchModel, unreadable};
+use super::nystrom_policy::{PreparedSketch, Sketch, SketchModel};
 use super::tail_moments::{Moment, TailKeys, TailMoments, Tails, power};
-use super::{ExplorationFactor, Policy, PolicyMaker, PolicyModel, PolicyPlan, PolicyStreams, Proposal, Setting};
+use super::{ExplorationFactor, Policy, PolicyMaker, PolicyModel, PolicyPlan, PolicyStreams, Proposal, SavedState, Setting};
 use privateer_config::error::Error;
 use privateer_config::params::Args;
 use privateer_gp::SortedRewards;
 use privateer_gp::score::{Basis, ScoreModel};
 use privateer_gp::truncation::truncated;
 use privateer_privacy::{Released, Signal};
+use std::sync::Arc;
 
 const NAME: &str = "ata-gp-ucb";
 
 /// Reads the policy's keys.
 pub fn parse(args: &Args<'_>) -> PolicyPlan {
     let (sketch, tails) = (Sketch::parse(args, ExplorationFactor::parse_measuring(args)), TailKeys::parse(args));
-    PolicyPlan::new(move |problem| Ok(Box::new(AtaMaker { sketch: sketch.prepare(problem)?.truncating(), tails })))
+    PolicyPlan::new(move |problem| Ok(Box::new(AtaMaker { sketch: sketch.prepare(problem)?.truncating().into(), tails })))
 }
 
 struct AtaMaker {
-    sketch: PreparedSketch,
+    sketch: Arc<PreparedSketch>,
     tails: TailKeys,
 }
 
 impl AtaMaker {
     fn assemble(&self, setting: &Setting, model: SketchModel, rewards: Vec<SortedRewards>) -> Result<AtaPolicy, Error> {
-        let (keys, rounds, bound) = (self.sketch.keys.clone(), self.sketch.rounds as f64, setting.facts.bound);
+        let bound = setting.facts.bound;
         let light = self.tails.tails(setting) == Tails::SubGaussian && setting.released.mechanism_variance == 0.0;
         let truncates = setting.released.output_range.is_none() && !light;
         let (moments, order) = (self.moments(setting)?, self.tails.order);
         let deviation = self.deviation(setting).map(|scale| scale.value);
-        Ok(AtaPolicy { model, rewards, keys, rounds, bound, moments, truncates, order, deviation })
+        Ok(AtaPolicy { model, rewards, bound, moments, truncates, order, deviation })
     }
 
     /// Returns the standard deviation that an order-wise factor uses in place of the root of v.
@@ -61,8 +62,22 @@ impl PolicyMaker for AtaMaker {
         Some(self.sketch.basis())
     }
 
-    fn make(&self, setting: &Setting) -> Result<Box<dyn Policy>, Error> {
-        Ok(Box::new(self.assemble(setting, self.sketch.prior(), Vec::new())?))
+    fn policy(&self, setting: &Setting, saved: Option<serde_json::Value>) -> Result<Box<dyn Policy>, Error> {
+        let Some(mut saved) = SavedState::of(NAME, saved)? else {
+            return Ok(Box::new(self.assemble(setting, self.sketch.prior(), Vec::new())?));
+        };
+        let model = self.sketch.restore(&mut saved)?;
+        let lists: Vec<SortedRewards> = saved.read("rewards")?;
+        let rewards = lists.into_iter().map(SortedRewards::restored).collect::<Result<Vec<_>, _>>();
+        let rewards = rewards.map_err(|why| saved.unreadable("state", why))?;
+        let visits = model.posterior.visits();
+        let counted = rewards.iter().map(|list| list.n() as u64).eq(visits.counts.iter().copied());
+        if !counted {
+            return Err(saved.unreadable("state", "rewards and visits are not equally many"));
+        }
+        let mut policy = self.assemble(setting, model, rewards)?;
+        policy.estimate();
+        Ok(Box::new(policy))
     }
 
     fn facts(&self, setting: &Setting) -> Vec<(String, serde_json::Value)> {
@@ -72,33 +87,14 @@ impl PolicyMaker for AtaMaker {
         let noise = self.deviation(setting).and_then(NoiseScale::fact);
         [self.tails.fact(setting)].into_iter().chain(moment).chain(noise).collect()
     }
-
-    fn restore(&self, setting: &Setting, state: serde_json::Value) -> Result<Box<dyn Policy>, Error> {
-        let model = self.sketch.restore(NAME, &state)?;
-        let lists: Vec<SortedRewards> =
-            serde_json::from_value(state["rewards"].clone()).map_err(|source| unreadable(NAME, &source.to_string()))?;
-        let rewards = lists.into_iter().map(SortedRewards::restored).collect::<Result<Vec<_>, _>>();
-        let rewards = rewards.map_err(|why| unreadable(NAME, why))?;
-        let visits = model.posterior.visits();
-        let counted = rewards.iter().map(|list| list.n() as u64).eq(visits.counts.iter().copied());
-        if !counted {
-            return Err(unreadable(NAME, "rewards and visits are not equally many"));
-        }
-        let mut policy = self.assemble(setting, model, rewards)?;
-        policy.estimate();
-        Ok(Box::new(policy))
-    }
 }
 
 struct AtaPolicy {
     model: SketchModel,
     /// Rewards of each visited point, by slot.
     rewards: Vec<SortedRewards>,
-    keys: Sketch,
-    rounds: f64,
     bound: f64,
     moments: TailMoments,
-    /// Whether rewards are truncated.
     truncates: bool,
     /// Order 1 + a of the bounded moment.
     order: f64,
@@ -109,7 +105,8 @@ struct AtaPolicy {
 impl AtaPolicy {
     /// Returns `ln(4 m T / failure)`.
     fn logarithm(&self) -> f64 {
-        libm::log(4.0 * self.model.posterior.m().max(1) as f64 * self.rounds / self.keys.failure_prob)
+        let PreparedSketch { keys, rounds, .. } = &*self.model.shared;
+        libm::log(4.0 * self.model.posterior.m().max(1) as f64 * *rounds as f64 / keys.failure_prob)
     }
 
     /// Returns the level `b_t` for the current features; infinite where no reward is truncated.
@@ -128,9 +125,7 @@ impl AtaPolicy {
     }
 
     fn beta(&self) -> f64 {
-        let m = self.model.posterior.m() as f64;
-        // Before the first observation there are no features, even with a fixed dictionary.
-        let m = if self.model.posterior.n_observations() == 0 { 0.0 } else { m };
+        let (m, PreparedSketch { keys, rounds, .. }) = (self.model.m(), &*self.model.shared);
         // v^(1/(1+a)) ln(…)^(a/(1+a)) t^((1-a)/(2(1+a))) sqrt(m / ridge) [Chowdhury2019, Theorem 3]
         let noise = |logarithm: f64| {
             let squared = if self.order == 2.0 {
@@ -140,14 +135,14 @@ impl AtaPolicy {
                     power(self.moments.reward, 1.0 / self.order) * power(logarithm, 1.0 - 1.0 / self.order) * self.growth();
                 tail * tail
             };
-            libm::sqrt(squared * m / self.keys.ridge)
+            libm::sqrt(squared * m / keys.ridge)
         };
-        self.keys.beta.value(
+        keys.beta.value(
             // B (1 + 1/sqrt(1 - accuracy)) + 4 sqrt(ln(4 m T/failure) v m / ridge) [Zhou2021, Theorem 2]
-            || self.keys.bias(self.bound) + 4.0 * noise(self.logarithm()),
+            || keys.bias(self.bound) + 4.0 * noise(self.logarithm()),
             || {
-                let logarithm = libm::log(self.rounds);
-                let known = self.deviation.map(|deviation| deviation * libm::sqrt(logarithm * m / self.keys.ridge));
+                let logarithm = libm::log(*rounds as f64);
+                let known = self.deviation.map(|deviation| deviation * libm::sqrt(logarithm * m / keys.ridge));
                 self.bound + known.unwrap_or_else(|| noise(logarithm))
             },
         )
@@ -183,10 +178,6 @@ impl Policy for AtaPolicy {
 
     fn recommend(&self) -> Option<usize> {
         self.model.recommend()
-    }
-
-    fn told(&self) -> u64 {
-        self.model.posterior.n_observations()
     }
 
     fn save(&self) -> serde_json::Value {

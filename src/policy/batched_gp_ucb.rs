@@ -6,11 +6,11 @@
 //! s² and a shuffler mixes the answers (`docs/proofs/shuffled.md`). Without privacy a batch is one user, and the policy is
 //! `gp-ucb`. Derivation and proof: `docs/proofs/batches.md`.
 
-use super::contract::check_saved;
 use super::gp_policy::Ridge;
 use super::mean_noise::MeanNoise;
 use super::{
-    KnownInputs, Policy, PolicyMaker, PolicyModel, PolicyPlan, PolicyStreams, Problem, Proposal, ReleasedFacts, Setting, gp_ucb,
+    KnownInputs, Policy, PolicyMaker, PolicyModel, PolicyPlan, PolicyStreams, Problem, Proposal, ReleasedFacts, SavedState,
+    Setting, gp_ucb,
 };
 use privateer_config::error::{Diagnostic, Error};
 use privateer_config::params::Args;
@@ -52,7 +52,6 @@ pub fn parse(args: &Args<'_>) -> PolicyPlan {
     PolicyPlan { protection: Protection::Batches, patience: Box::new(move |_| batch.unwrap_or(1)), ..PolicyPlan::new(prepare) }
 }
 
-/// Largest number of users of a batch.
 const MOST_USERS: f64 = 1e15;
 
 struct BatchedMaker {
@@ -99,9 +98,18 @@ impl PolicyMaker for BatchedMaker {
         Some(SumsNeed::of_rewards(self.rounds, self.batch))
     }
 
-    fn make(&self, setting: &Setting) -> Result<Box<dyn Policy>, Error> {
+    fn policy(&self, setting: &Setting, saved: Option<serde_json::Value>) -> Result<Box<dyn Policy>, Error> {
         let (batch, batched) = self.batched(setting);
-        Ok(Box::new(BatchedPolicy { inner: self.inner.make(&batched)?, batch, point: 0, users: 0 }))
+        let Some(mut saved) = SavedState::of(NAME, saved)? else {
+            return Ok(Box::new(BatchedPolicy { inner: self.inner.make(&batched)?, batch, point: 0, users: 0 }));
+        };
+        let inner = self.inner.restore(&batched, saved.take("model"))?;
+        let (point, users) = (saved.take("point").as_u64(), saved.take("users").as_u64());
+        match point.zip(users).filter(|(point, users)| *point < self.n_points as u64 && *users < batch) {
+            Some((point, users)) => Ok(Box::new(BatchedPolicy { inner, batch, point: point as usize, users })),
+            None => Diagnostic::new(format!("the saved state of `{NAME}` has no point and no number of users of an open batch"))
+                .refuse(),
+        }
     }
 
     fn least_factor(&self, setting: &Setting, round: u64) -> Option<f64> {
@@ -114,19 +122,6 @@ impl PolicyMaker for BatchedMaker {
         let mut facts = vec![("users of a batch".to_owned(), batch.into())];
         facts.extend(self.inner.facts(&batched));
         facts
-    }
-
-    fn restore(&self, setting: &Setting, state: serde_json::Value) -> Result<Box<dyn Policy>, Error> {
-        check_saved(&state, NAME)?;
-        let (batch, batched) = self.batched(setting);
-        let inner = self.inner.restore(&batched, state["model"].clone())?;
-        let (point, users) = (state["point"].as_u64(), state["users"].as_u64());
-        match point.zip(users).filter(|(point, users)| *point < self.n_points as u64 && *users < batch) {
-            Some((point, users)) => Ok(Box::new(BatchedPolicy { inner, batch, point: point as usize, users })),
-            None => Err(Error::input(Diagnostic::new(format!(
-                "the saved state of `{NAME}` has no point and no number of users of an open batch"
-            )))),
-        }
     }
 }
 
@@ -163,10 +158,6 @@ impl Policy for BatchedPolicy {
 
     fn recommend(&self) -> Option<usize> {
         self.inner.recommend().or((0 < self.users).then_some(self.point))
-    }
-
-    fn told(&self) -> u64 {
-        self.inner.told() * self.batch + self.users
     }
 
     fn save(&self) -> serde_json::Value {

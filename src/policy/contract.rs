@@ -3,13 +3,14 @@
 use super::{PolicyGroup, ReleasedFacts, SumsServer};
 use privateer_config::error::{Diagnostic, Error};
 use privateer_gp::kernel::Kernel;
-use privateer_gp::posterior::{Posterior, SketchedPosterior};
+use privateer_gp::posterior::{Posterior, SketchedPosterior, Visits};
 use privateer_gp::score::{AxisFeatures, Basis, Change, FeatureTable, GramSource, Moments, ScoreModel};
 use privateer_gp::{KernelGram, Points, ProductDomain, TrainReadings};
 use privateer_numerics::rng::{Stream, Streams};
 use privateer_privacy::curator::ReleasedInputs;
 use privateer_privacy::sums::{SumsFacts, SumsNeed};
 use privateer_privacy::{Channel, Protection, Query, Released, RewardFacts, Signal};
+use serde::de::DeserializeOwned;
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -73,15 +74,11 @@ pub trait Policy: Send {
     /// Returns the played point with the highest posterior mean; `None` before the first play.
     fn recommend(&self) -> Option<usize>;
 
-    /// Returns the number of signals observed.
-    fn told(&self) -> u64;
-
-    /// Returns the state as plain data, for [`PolicyMaker::restore`].
+    /// Returns the state as plain data, for [`PolicyMaker::policy`].
     fn save(&self) -> serde_json::Value;
 
     /// Returns the privatizer's query for a play of `point`; empty where rewards are released.
-    fn query(&self, point: usize) -> Query<'_> {
-        let _ = point;
+    fn query(&self, _point: usize) -> Query<'_> {
         Query::default()
     }
 
@@ -114,9 +111,7 @@ pub trait PolicyModel {
     /// Assigns the next point number to a play of these rows of a product domain, one per axis.
     ///
     /// From then on the play is a point like any other.
-    fn define(&mut self, rows: &[u32]) {
-        let _ = rows;
-    }
+    fn define(&mut self, _rows: &[u32]) {}
 }
 
 impl PolicyModel for Box<dyn Posterior> {
@@ -299,7 +294,6 @@ impl Setting {
     }
 }
 
-/// Makes what all trials of a cell share.
 type Prepare = dyn Fn(&Problem) -> Result<Box<dyn PolicyMaker>, Error> + Send + Sync;
 
 /// Describes a policy as read from a spec.
@@ -366,30 +360,28 @@ pub trait PolicyMaker: Send + Sync {
         0.0
     }
 
-    /// Makes a policy before its first round.
+    /// Makes a policy from its saved state, or before its first round.
     ///
     /// # Errors
-    /// If the exploration factor or the truncation needs a constant that the problem does not have.
-    fn make(&self, setting: &Setting) -> Result<Box<dyn Policy>, Error>;
+    /// If the exploration factor or the truncation needs a constant that the problem does not have, or if the state is not one of
+    /// this policy.
+    fn policy(&self, setting: &Setting, saved: Option<serde_json::Value>) -> Result<Box<dyn Policy>, Error>;
 
     /// Makes the group that proposes for several trials, given by number and setting; `None` where each policy proposes.
     ///
     /// # Errors
     /// If the algorithm cannot start.
-    fn group(&self, trials: &[(u64, &Setting)]) -> Result<Option<PolicyGroup>, Error> {
-        let _ = trials;
+    fn group(&self, _trials: &[(u64, &Setting)]) -> Result<Option<PolicyGroup>, Error> {
         Ok(None)
     }
 
     /// Returns the least exploration factor that the policy can have from this round on; `None` if it is unknown.
-    fn least_factor(&self, setting: &Setting, round: u64) -> Option<f64> {
-        let _ = (setting, round);
+    fn least_factor(&self, _setting: &Setting, _round: u64) -> Option<f64> {
         None
     }
 
     /// Returns the given or estimated constants that the manifest must record, as (name, value).
-    fn facts(&self, setting: &Setting) -> Vec<(String, serde_json::Value)> {
-        let _ = setting;
+    fn facts(&self, _setting: &Setting) -> Vec<(String, serde_json::Value)> {
         Vec::new()
     }
 
@@ -403,34 +395,90 @@ pub trait PolicyMaker: Send + Sync {
     /// are defined on the domain's points only.
     fn predict(
         &self,
-        setting: &Setting,
-        parameters: &serde_json::Value,
-        dimension: usize,
-        points: &[f64],
+        _setting: &Setting,
+        _parameters: &serde_json::Value,
+        _dimension: usize,
+        _points: &[f64],
     ) -> Result<Vec<Moments>, Error> {
-        let _ = (setting, parameters, dimension, points);
         Diagnostic::new("this policy releases no parameters: its model consists of the points played")
             .hint("policies that learn from private sums do: `jdp-gp-ucb`, `local-jdp-gp-ucb`, `jdp-linucb`")
             .refuse()
+    }
+}
+
+impl dyn PolicyMaker + '_ {
+    /// Makes a policy before its first round.
+    ///
+    /// # Errors
+    /// As [`PolicyMaker::policy`].
+    pub fn make(&self, setting: &Setting) -> Result<Box<dyn Policy>, Error> {
+        self.policy(setting, None)
     }
 
     /// Restores a policy from its saved state.
     ///
     /// # Errors
-    /// If the state is not one of this policy.
-    fn restore(&self, setting: &Setting, state: serde_json::Value) -> Result<Box<dyn Policy>, Error>;
+    /// As [`PolicyMaker::policy`].
+    pub fn restore(&self, setting: &Setting, state: serde_json::Value) -> Result<Box<dyn Policy>, Error> {
+        self.policy(setting, Some(state))
+    }
 }
 
-/// Refuses a saved state of another policy.
-pub(super) fn check_saved(state: &serde_json::Value, policy: &str) -> Result<(), Error> {
-    let found = state["policy"].as_str().unwrap_or("none");
-    if found == policy {
-        return Ok(());
+/// Holds a saved state, after a check that it is one of the named policy.
+pub struct SavedState {
+    policy: &'static str,
+    value: serde_json::Value,
+}
+
+impl SavedState {
+    /// Checks that a value is the state of this policy, if there is one.
+    ///
+    /// # Errors
+    /// If it is of another one.
+    pub fn of(policy: &'static str, saved: Option<serde_json::Value>) -> Result<Option<Self>, Error> {
+        let Some(value) = saved else { return Ok(None) };
+        let found = value["policy"].as_str().unwrap_or("none");
+        if found == policy {
+            return Ok(Some(Self { policy, value }));
+        }
+        Diagnostic::new(format!("the state is of policy `{found}`"))
+            .expected(format!("policy `{policy}`"))
+            .hint("restore it with the spec that saved it")
+            .refuse()
     }
-    Diagnostic::new(format!("the state is of policy `{found}`"))
-        .expected(format!("policy `{policy}`"))
-        .hint("restore it with the spec that saved it")
-        .refuse()
+
+    /// Takes the value under a key; null if there is none.
+    pub fn take(&mut self, key: &str) -> serde_json::Value {
+        self.value[key].take()
+    }
+
+    /// Takes and reads the value under a key.
+    ///
+    /// # Errors
+    /// If it has another form.
+    pub fn read<T: DeserializeOwned>(&mut self, key: &str) -> Result<T, Error> {
+        serde_json::from_value(self.take(key)).map_err(|source| self.unreadable("state", source))
+    }
+
+    /// Takes and reads a state whose keys stand beside the policy's name.
+    ///
+    /// # Errors
+    /// As [`SavedState::read`].
+    pub fn read_all<T: DeserializeOwned>(&mut self) -> Result<T, Error> {
+        serde_json::from_value(self.value.take()).map_err(|source| self.unreadable("state", source))
+    }
+
+    /// Takes and reads the visits of a policy whose state they are.
+    pub(super) fn visits(&mut self, n_points: usize) -> Result<Visits, Error> {
+        let visits: Visits = serde_json::from_value(self.take("visits")).map_err(|source| self.unreadable("visits", source))?;
+        visits.check(n_points).map_err(|why| self.unreadable("visits", why))?;
+        Ok(visits)
+    }
+
+    /// Returns the error for a part of the state that cannot be used.
+    pub fn unreadable(&self, part: &str, why: impl fmt::Display) -> Error {
+        Diagnostic::new(format!("the saved {part} of `{}` cannot be read: {why}", self.policy)).error()
+    }
 }
 
 /// Describes a feature map as read from a spec; plans of equal `Debug` text build equal tables.
@@ -447,20 +495,17 @@ pub trait FeaturesPlan: Send + Sync + fmt::Debug {
     ///
     /// # Errors
     /// As [`FeaturesPlan::build`].
-    fn at(&self, problem: &Problem, points: &Points) -> Result<Option<FeatureTable>, Error> {
-        let _ = (problem, points);
+    fn at(&self, _problem: &Problem, _points: &Points) -> Result<Option<FeatureTable>, Error> {
         Ok(None)
     }
 
     /// Returns the features of each axis of a product domain; `None` over any other domain.
-    fn axes(&self, problem: &Problem) -> Option<Arc<[AxisFeatures]>> {
-        let _ = problem;
+    fn axes(&self, _problem: &Problem) -> Option<Arc<[AxisFeatures]>> {
         None
     }
 
     /// Returns what the manifest must record of a table that this plan built, as (name, value).
-    fn facts(&self, problem: &Problem, table: &FeatureTable) -> Vec<(String, serde_json::Value)> {
-        let _ = problem;
+    fn facts(&self, _problem: &Problem, table: &FeatureTable) -> Vec<(String, serde_json::Value)> {
         vec![
             ("features".to_owned(), table.n_features.into()),
             ("kernel error of the features".to_owned(), table.kernel_error.into()),

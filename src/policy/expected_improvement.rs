@@ -3,13 +3,13 @@
 //! With posterior mean mu, standard deviation s and `z = (mu - m)/s` the gain is `s (z Phi(z) + phi(z))`. Rewards are noisy, so that
 //! m is the largest posterior mean of a point that was played. Points where s is 0 gain nothing.
 
-use super::contract::check_saved;
 use super::gp_policy::Ridge;
-use super::posterior_plan::{PreparedPosterior, RestoreError};
+use super::posterior_plan::PreparedPosterior;
 use super::{
-    InputNoiseModel, Policy, PolicyMaker, PolicyPlan, PolicyStreams, PosteriorPlan, Problem, Proposal, RandomSource, Setting,
+    InputNoiseModel, Policy, PolicyMaker, PolicyPlan, PolicyStreams, PosteriorPlan, Problem, Proposal, RandomSource, SavedState,
+    Setting,
 };
-use privateer_config::error::{Diagnostic, Error};
+use privateer_config::error::Error;
 use privateer_config::params::Args;
 use privateer_gp::posterior::Posterior;
 use privateer_gp::score::Moments;
@@ -34,12 +34,6 @@ struct ImprovementMaker {
     rounds: u64,
 }
 
-impl ImprovementMaker {
-    fn policy(&self, posterior: Box<dyn Posterior>) -> Box<dyn Policy> {
-        Box::new(Improvement { told: posterior.visits().n_observations(), posterior, n_points: self.n_points })
-    }
-}
-
 impl PolicyMaker for ImprovementMaker {
     fn own_bytes(&self) -> f64 {
         let n = self.n_points as f64;
@@ -47,31 +41,22 @@ impl PolicyMaker for ImprovementMaker {
         8.0 * (n * k + 3.0 * n + 2.5 * k * k)
     }
 
-    fn make(&self, setting: &Setting) -> Result<Box<dyn Policy>, Error> {
-        let ridge = self.ridge.value(setting).map_err(Error::input)?;
-        Ok(self.policy(self.posterior.prior(setting, ridge)?))
+    fn policy(&self, setting: &Setting, saved: Option<serde_json::Value>) -> Result<Box<dyn Policy>, Error> {
+        let posterior = match SavedState::of(NAME, saved)? {
+            Some(saved) => self.posterior.restore(setting, saved)?,
+            None => self.posterior.prior(setting, self.ridge.value(setting).map_err(Error::input)?)?,
+        };
+        Ok(Box::new(Improvement { posterior, n_points: self.n_points }))
     }
 
     fn facts(&self, setting: &Setting) -> Vec<(String, serde_json::Value)> {
         self.ridge.fact(setting).into_iter().collect()
-    }
-
-    fn restore(&self, setting: &Setting, state: serde_json::Value) -> Result<Box<dyn Policy>, Error> {
-        check_saved(&state, NAME)?;
-        let posterior = self.posterior.restore(setting, state["posterior"].clone()).map_err(|why| match why {
-            RestoreError::State(source) => {
-                Diagnostic::new(format!("the saved posterior of `{NAME}` cannot be read: {source}")).error()
-            }
-            RestoreError::Setting(error) => error,
-        })?;
-        Ok(self.policy(posterior))
     }
 }
 
 struct Improvement {
     posterior: Box<dyn Posterior>,
     n_points: usize,
-    told: u64,
 }
 
 /// The point with the largest expected improvement so far.
@@ -95,9 +80,7 @@ impl Best {
             *self = Self { point, gain, deviation, z };
         }
     }
-}
 
-impl Best {
     /// Considers all points: of a block only if one of them may gain more.
     fn consider_all(&mut self, incumbent: f64, means: &[f64], variances: &[f64]) {
         for (at, (means, variances)) in means.chunks(BLOCK).zip(variances.chunks(BLOCK)).enumerate() {
@@ -158,17 +141,13 @@ impl Policy for Improvement {
     }
 
     fn update(&mut self, point: usize, signal: &Released<Signal>) {
-        let Some(reward) = signal.reward() else { return };
-        self.posterior.observe(point, reward);
-        self.told += 1;
+        if let Some(reward) = signal.reward() {
+            self.posterior.observe(point, reward);
+        }
     }
 
     fn recommend(&self) -> Option<usize> {
         self.posterior.recommend()
-    }
-
-    fn told(&self) -> u64 {
-        self.told
     }
 
     fn save(&self) -> serde_json::Value {

@@ -70,29 +70,21 @@ impl ExplorationFactor {
             "beta.pilot",
             "a whole number from 1 to 4294967295, for `tuned`: pilot trials of each factor, apart from those of the run; 10 unless given; references that are added have four times as many",
         );
-        let factor = |default: Option<f64>| {
-            let number = variant.args.number("factor", "multiplies beta").at_least(0.0).at_most(1e12);
-            default.map_or_else(
-                || variant.args.number("factor", "multiplies beta").at_least(0.0).at_most(1e12).required(),
-                |d| number.or(d),
-            )
+        let factor = || variant.args.number("factor", "multiplies beta").at_least(0.0).at_most(1e12);
+        let noise = || {
+            let is_range = measures
+                && variant.args.word("noise", "measure of the noise", &["deviation", "range"], Some("deviation")) == "range";
+            if is_range { NoiseMeasure::Range } else { NoiseMeasure::Deviation }
         };
         let beta = match variant.kind.as_str() {
-            "scaled" => Self::Theory { factor: factor(None) },
+            "scaled" => Self::Theory { factor: factor().required() },
             "order" => {
-                let noise = if measures {
-                    variant.args.word("noise", "measure of the noise", &["deviation", "range"], Some("deviation"))
-                } else {
-                    ""
-                };
-                let noise = if noise == "range" { NoiseMeasure::Range } else { NoiseMeasure::Deviation };
-                Self::Order { factor: factor(Some(USUAL_FACTOR)), noise }
+                let noise = noise();
+                Self::Order { factor: factor().or(USUAL_FACTOR), noise }
             }
             "tuned" => {
                 variant.args.word("of", "what the factors multiply", &["order", "theory", "constant"], Some("order"));
-                if measures {
-                    variant.args.word("noise", "measure of the noise", &["deviation", "range"], Some("deviation"));
-                }
+                noise();
                 variant.args.count("pilot", "pilot trials of each factor").between(1, 1_000_000).or(1);
                 let factors = variant.args.numbers("factors", "the factors");
                 if factors.is_some_and(|found| found.is_empty() || found.iter().any(|x| !(0.0..=1e12).contains(x))) {

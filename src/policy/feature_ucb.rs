@@ -1,26 +1,31 @@
-//! Computes the exploration factor of the GP-UCB policies over approximate features.
+//! Implements `qff-gp-ucb` and `rff-gp-ucb`: GP-UCB over quadrature and random Fourier features.
 //!
-//! Source: [Dubey2021, Theorem 1], without privacy noise.
+//! Sources: [Dubey2021, Algorithm 1 without a privatizer, Theorem 1 without privacy noise, Remark 4; Mutny2018; Rahimi2007]. The
+//! exploration factor accounts for the error of the features.
 
 use super::exploration_factor::ExplorationFactor;
-use super::gp_policy::{Ridge, Rule, failure_prob, gp_plan_over};
+use super::features::{quadrature_fourier, random_fourier};
+use super::gp_policy::{Ridge, Rule, failure_prob, gp_plan};
 use super::noise_scale::NoiseScale;
 use super::{FeaturesPlan, PolicyPlan, PosteriorPlan, RoundFacts};
 use privateer_config::params::Args;
 use std::sync::Arc;
 
+/// Reads the keys of `qff-gp-ucb`.
+pub fn parse_quadrature(args: &Args<'_>) -> PolicyPlan {
+    plan(args, "qff-gp-ucb", "quadrature-fourier", quadrature_fourier)
+}
+
+/// Reads the keys of `rff-gp-ucb`.
+pub fn parse_random(args: &Args<'_>) -> PolicyPlan {
+    plan(args, "rff-gp-ucb", "random-fourier", random_fourier)
+}
+
 /// Reads the policy `name` over the feature map `kind`, whose keys `build` reads.
-///
-/// Its exploration factor accounts for the error of the features.
-pub fn feature_plan(
-    args: &Args<'_>,
-    name: &'static str,
-    kind: &'static str,
-    build: fn(&Args<'_>) -> Arc<dyn FeaturesPlan>,
-) -> PolicyPlan {
+fn plan(args: &Args<'_>, name: &'static str, kind: &'static str, build: fn(&Args<'_>) -> Arc<dyn FeaturesPlan>) -> PolicyPlan {
     let (beta, failure_prob) = (ExplorationFactor::parse_measuring(args), failure_prob(args));
-    let posterior = || PosteriorPlan::parse_of(args, kind, build);
-    gp_plan_over(args, posterior, name, Ridge::Stated(1.0), move |setting, ridge| {
+    let posterior = |args: &Args<'_>| PosteriorPlan::parse_of(args, kind, build);
+    gp_plan(args, name, Ridge::Stated(1.0), posterior, move |setting, ridge| {
         let (noise_scale, bound, root) = (NoiseScale::of(beta, setting)?, setting.facts.bound, libm::sqrt(ridge));
         let factor = move |round: &RoundFacts| {
             beta.value(

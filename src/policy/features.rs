@@ -6,8 +6,7 @@ use privateer_config::memory::allow;
 use privateer_config::params::Args;
 use privateer_gp::Points;
 use privateer_gp::features::{exact, nystrom, quadrature_fourier, random_fourier};
-use privateer_gp::score::AxisFeatures;
-use privateer_gp::score::FeatureTable;
+use privateer_gp::score::{AxisFeatures, FeatureTable};
 use privateer_numerics::rng::Purpose;
 use std::sync::Arc;
 

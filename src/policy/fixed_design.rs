@@ -3,8 +3,7 @@
 //! What is played before the answer depends on no reward, so that the answer alone costs privacy. After it, every user plays it.
 //! Derivation and proof: `docs/proofs/recommendation.md`.
 
-use super::contract::check_saved;
-use super::{Policy, PolicyMaker, PolicyPlan, PolicyStreams, Problem, Proposal, Setting};
+use super::{Policy, PolicyMaker, PolicyPlan, PolicyStreams, Problem, Proposal, SavedState, Setting};
 use privateer_config::error::{Diagnostic, Error};
 use privateer_config::params::Args;
 use privateer_gp::posterior::Visits;
@@ -47,7 +46,6 @@ impl Design {
         self.candidates * self.pulls
     }
 
-    /// Returns the point of a candidate.
     fn point(self, candidate: u64) -> usize {
         (u128::from(candidate) * u128::from(self.n_points) / u128::from(self.candidates)) as usize
     }
@@ -59,25 +57,21 @@ impl PolicyMaker for Design {
         Some(SumsNeed { n_features, releases: 1, rounds: self.rounds(), epochs: Epochs::One, linear: false, batch: None })
     }
 
-    fn make(&self, _setting: &Setting) -> Result<Box<dyn Policy>, Error> {
-        Ok(Box::new(DesignPolicy { design: *self, state: DesignState::default() }))
+    fn policy(&self, _setting: &Setting, saved: Option<serde_json::Value>) -> Result<Box<dyn Policy>, Error> {
+        let mut state = DesignState::default();
+        if let Some(mut saved) = SavedState::of(NAME, saved)? {
+            state = saved.read("state")?;
+            state.visits.check(self.n_points as usize).map_err(|why| saved.unreadable("state", why))?;
+            let in_domain = state.answer.is_none_or(|point| (point as u64) < self.n_points);
+            if !in_domain || state.answer.is_some() != (self.rounds() <= state.told) {
+                return Err(saved.unreadable("state", "its answer is no point, or at another round"));
+            }
+        }
+        Ok(Box::new(DesignPolicy { design: *self, state }))
     }
 
     fn facts(&self, _setting: &Setting) -> Vec<(String, serde_json::Value)> {
         vec![("candidates".to_owned(), self.candidates.into()), ("users of a candidate".to_owned(), self.pulls.into())]
-    }
-
-    fn restore(&self, _setting: &Setting, state: serde_json::Value) -> Result<Box<dyn Policy>, Error> {
-        check_saved(&state, NAME)?;
-        let unreadable = |why: &str| Diagnostic::new(format!("the saved state of `{NAME}` cannot be read: {why}")).error();
-        let state: DesignState =
-            serde_json::from_value(state["state"].clone()).map_err(|source| unreadable(&source.to_string()))?;
-        state.visits.check(self.n_points as usize).map_err(unreadable)?;
-        let in_domain = state.answer.is_none_or(|point| (point as u64) < self.n_points);
-        if !in_domain || state.answer.is_some() != (self.rounds() <= state.told) {
-            return Err(unreadable("its answer is no point, or at another round"));
-        }
-        Ok(Box::new(DesignPolicy { design: *self, state }))
     }
 }
 
@@ -128,10 +122,6 @@ impl Policy for DesignPolicy {
             .answer
             .or_else(|| self.state.visits.best_average())
             .or_else(|| Some(self.design.point(last / self.design.pulls)))
-    }
-
-    fn told(&self) -> u64 {
-        self.state.told
     }
 
     fn save(&self) -> serde_json::Value {

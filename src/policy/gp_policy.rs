@@ -3,17 +3,16 @@
 //! A [`Rule`] supplies what differs: the exploration factor of a round, and the transformation of a released reward before it
 //! enters the posterior.
 
-use super::contract::check_saved;
 use super::noise_scale::NoiseScale;
-use super::posterior_plan::{PreparedPosterior, RestoreError};
+use super::posterior_plan::PreparedPosterior;
 use super::{
-    Initial, Policy, PolicyMaker, PolicyModel, PolicyPlan, PolicyStreams, PosteriorPlan, Problem, Proposal, RandomSource, Setting,
+    Initial, Policy, PolicyMaker, PolicyModel, PolicyPlan, PolicyStreams, PosteriorPlan, Problem, Proposal, RandomSource,
+    SavedState, Setting,
 };
 use privateer_config::error::{Diagnostic, Error};
 use privateer_config::params::Args;
 use privateer_gp::posterior::Posterior;
-use privateer_gp::score::AxisFeatures;
-use privateer_gp::score::Basis;
+use privateer_gp::score::{AxisFeatures, Basis};
 use privateer_privacy::{Released, Signal};
 use std::sync::Arc;
 
@@ -37,7 +36,6 @@ pub struct RoundFacts {
 /// Returns the exploration factor of the coming round.
 type Beta = dyn Fn(&RoundFacts) -> f64 + Send + Sync;
 
-/// Transforms the reward of a round (1-based) before the posterior observes it.
 type Admit = dyn Fn(f64, u64) -> f64 + Send + Sync;
 
 /// Holds the part in which one GP-UCB algorithm differs from another, for one trial.
@@ -59,7 +57,6 @@ impl Rule {
         Self { admit: Some(Box::new(admit)), ..self }
     }
 
-    /// Adds constants that the manifest must record.
     #[must_use]
     pub fn stating(mut self, facts: impl IntoIterator<Item = (String, serde_json::Value)>) -> Self {
         self.facts.extend(facts);
@@ -117,28 +114,19 @@ impl Ridge {
     }
 }
 
-/// Largest ridge.
 const LARGEST_RIDGE: f64 = 1e12;
 
 /// Reads the keys that all GP-UCB algorithms share, with this ridge unless stated; those of the rule were read before.
+///
+/// * `posterior` — reads the keys of the posterior
 pub fn gp_plan(
     args: &Args<'_>,
     name: &'static str,
     ridge: Ridge,
+    posterior: impl FnOnce(&Args<'_>) -> PosteriorPlan,
     rule: impl Fn(&Setting, f64) -> Result<Rule, Diagnostic> + Send + Sync + 'static,
 ) -> PolicyPlan {
-    gp_plan_over(args, || PosteriorPlan::parse(args), name, ridge, rule)
-}
-
-/// Works as [`gp_plan`], with a posterior that the policy reads itself.
-pub fn gp_plan_over(
-    args: &Args<'_>,
-    posterior: impl FnOnce() -> PosteriorPlan,
-    name: &'static str,
-    ridge: Ridge,
-    rule: impl Fn(&Setting, f64) -> Result<Rule, Diagnostic> + Send + Sync + 'static,
-) -> PolicyPlan {
-    let (ridge, posterior, initial) = (Ridge::parse(args, ridge), posterior(), Initial::parse(args));
+    let (ridge, posterior, initial) = (Ridge::parse(args, ridge), posterior(args), Initial::parse(args));
     let rule: Arc<MakeRule> = Arc::new(rule);
     let prepare = move |problem: &Problem| -> Result<Box<dyn PolicyMaker>, Error> {
         let (posterior, rule) = (posterior.prepare(problem)?, Arc::clone(&rule));
@@ -152,7 +140,6 @@ pub fn failure_prob(args: &Args<'_>) -> f64 {
     args.number("failure_prob", "probability that the confidence bound fails").above(0.0).below(1.0).or(0.1)
 }
 
-/// Makes the policies of a GP-UCB algorithm that is prepared for one problem.
 struct GpMaker {
     name: &'static str,
     posterior: PreparedPosterior,
@@ -170,11 +157,6 @@ impl GpMaker {
     fn rule(&self, setting: &Setting) -> Result<Rule, Error> {
         (self.rule)(setting, self.ridge(setting)?).map_err(Error::input)
     }
-
-    fn assemble(&self, setting: &Setting, posterior: Box<dyn Posterior>, round: u64) -> Result<Box<dyn Policy>, Error> {
-        let (n_points, features, rule) = (self.n_points, self.posterior.feature_error(), self.rule(setting)?);
-        Ok(Box::new(GpPolicy { name: self.name, posterior, initial: self.initial, rule, round, n_points, features }))
-    }
 }
 
 impl PolicyMaker for GpMaker {
@@ -186,8 +168,19 @@ impl PolicyMaker for GpMaker {
         self.posterior.axes()
     }
 
-    fn make(&self, setting: &Setting) -> Result<Box<dyn Policy>, Error> {
-        self.assemble(setting, self.posterior.prior(setting, self.ridge(setting)?)?, 1)
+    fn policy(&self, setting: &Setting, saved: Option<serde_json::Value>) -> Result<Box<dyn Policy>, Error> {
+        let (name, n_points, features) = (self.name, self.n_points, self.posterior.feature_error());
+        let (round, posterior) = match SavedState::of(name, saved)? {
+            None => (1, self.posterior.prior(setting, self.ridge(setting)?)?),
+            Some(mut saved) => {
+                let Some(round) = saved.take("round").as_u64().filter(|round| (1..=MOST_ROUNDS).contains(round)) else {
+                    return Diagnostic::new(format!("the saved state of `{name}` has no round, counted from 1")).refuse();
+                };
+                (round, self.posterior.restore(setting, saved)?)
+            }
+        };
+        let (initial, rule) = (self.initial, self.rule(setting)?);
+        Ok(Box::new(GpPolicy { name, posterior, initial, rule, round, n_points, features }))
     }
 
     fn least_factor(&self, setting: &Setting, round: u64) -> Option<f64> {
@@ -204,21 +197,6 @@ impl PolicyMaker for GpMaker {
         facts.extend(self.ridge.fact(setting));
         facts.extend_from_slice(self.posterior.facts());
         facts
-    }
-
-    fn restore(&self, setting: &Setting, state: serde_json::Value) -> Result<Box<dyn Policy>, Error> {
-        let name = self.name;
-        check_saved(&state, name)?;
-        let Some(round) = state["round"].as_u64().filter(|round| (1..=MOST_ROUNDS).contains(round)) else {
-            return Diagnostic::new(format!("the saved state of `{name}` has no round, counted from 1")).refuse();
-        };
-        let posterior = self.posterior.restore(setting, state["posterior"].clone()).map_err(|why| match why {
-            RestoreError::State(source) => {
-                Diagnostic::new(format!("the saved posterior of `{name}` cannot be read: {source}")).error()
-            }
-            RestoreError::Setting(error) => error,
-        })?;
-        self.assemble(setting, posterior, round)
     }
 }
 
@@ -266,10 +244,6 @@ impl Policy for GpPolicy {
 
     fn recommend(&self) -> Option<usize> {
         self.posterior.recommend()
-    }
-
-    fn told(&self) -> u64 {
-        self.round - 1
     }
 
     fn save(&self) -> serde_json::Value {

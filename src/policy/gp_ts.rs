@@ -4,13 +4,13 @@
 //! `V = Phi^T Phi + ridge I`: the spread of the drawn function is v_t posterior standard deviations. Without `features`, features
 //! leave out at most a thousandth of the largest prior variance.
 
-use super::contract::check_saved;
 use super::gp_policy::{Ridge, failure_prob};
 use super::noise_scale::NoiseScale;
 use super::{
-    ExplorationFactor, FeaturesPlan, Policy, PolicyMaker, PolicyPlan, PolicyStreams, Problem, Proposal, Setting, parse_features,
+    ExplorationFactor, FeaturesPlan, Policy, PolicyMaker, PolicyPlan, PolicyStreams, Problem, Proposal, SavedState, Setting,
+    parse_features,
 };
-use privateer_config::error::{Diagnostic, Error};
+use privateer_config::error::Error;
 use privateer_config::memory::allow;
 use privateer_config::params::Args;
 use privateer_gp::features::exact::Exact;
@@ -53,15 +53,19 @@ struct ThompsonMaker {
     failure_prob: f64,
 }
 
-impl ThompsonMaker {
-    fn assemble(&self, setting: &Setting, state: Option<ThompsonState>) -> Result<Box<dyn Policy>, Error> {
+impl PolicyMaker for ThompsonMaker {
+    fn policy(&self, setting: &Setting, saved: Option<serde_json::Value>) -> Result<Box<dyn Policy>, Error> {
         let ridge = self.ridge.value(setting).map_err(Error::input)?;
         let noise = NoiseScale::of(self.beta, setting).map_err(Error::input)?;
-        let state = state.unwrap_or_else(|| ThompsonState {
-            model: RootModel::new(ridge, self.table.n_features),
-            visits: Visits::default(),
-            told: 0,
-        });
+        let n_features = self.table.n_features;
+        let mut state = ThompsonState { model: RootModel::new(ridge, n_features), visits: Visits::default(), told: 0 };
+        if let Some(mut saved) = SavedState::of(NAME, saved)? {
+            state = saved.read_all()?;
+            state.visits.check(self.table.n_points).map_err(|why| saved.unreadable("state", why))?;
+            if !state.model.is_sound(n_features) || state.told != state.visits.n_observations() {
+                return Err(saved.unreadable("state", "its model is not one over the features"));
+            }
+        }
         Ok(Box::new(Thompson {
             table: Arc::clone(&self.table),
             screen: Arc::clone(&self.screen),
@@ -69,33 +73,15 @@ impl ThompsonMaker {
             bound: setting.facts.bound,
             noise: noise.value / libm::sqrt(ridge),
             log: 1.0 + libm::log(2.0 / self.failure_prob),
-            normals: vec![0.0; self.table.n_features],
+            normals: vec![0.0; n_features],
             products: Vec::new(),
             state,
         }))
-    }
-}
-
-impl PolicyMaker for ThompsonMaker {
-    fn make(&self, setting: &Setting) -> Result<Box<dyn Policy>, Error> {
-        self.assemble(setting, None)
     }
 
     fn facts(&self, setting: &Setting) -> Vec<(String, serde_json::Value)> {
         let noise = NoiseScale::of(self.beta, setting).ok().and_then(NoiseScale::fact);
         noise.into_iter().chain(self.ridge.fact(setting)).chain(self.facts.iter().cloned()).collect()
-    }
-
-    fn restore(&self, setting: &Setting, state: serde_json::Value) -> Result<Box<dyn Policy>, Error> {
-        check_saved(&state, NAME)?;
-        let unreadable = |why: &str| Diagnostic::new(format!("the saved state of `{NAME}` cannot be read: {why}")).error();
-        let state: ThompsonState = serde_json::from_value(state).map_err(|source| unreadable(&source.to_string()))?;
-        state.visits.check(self.table.n_points).map_err(unreadable)?;
-        if state.model.is_sound(self.table.n_features) && state.told == state.visits.n_observations() {
-            self.assemble(setting, Some(state))
-        } else {
-            Err(unreadable("its model is not one over the features"))
-        }
     }
 }
 
@@ -147,10 +133,6 @@ impl Policy for Thompson {
         let mean = |&point: &u32| (point, self.state.model.mean(self.table.row(point as usize)));
         let means: Vec<(u32, f64)> = self.state.visits.points.iter().map(mean).collect();
         lowest_within_tie(&means).map(|point| point as usize)
-    }
-
-    fn told(&self) -> u64 {
-        self.state.told
     }
 
     fn save(&self) -> serde_json::Value {

@@ -3,7 +3,7 @@
 use super::exploration_factor::ExplorationFactor;
 use super::gp_policy::{Ridge, Rule, failure_prob, gp_plan};
 use super::noise_scale::NoiseScale;
-use super::{PolicyPlan, RoundFacts};
+use super::{PolicyPlan, PosteriorPlan, RoundFacts};
 use privateer_config::params::Args;
 use std::f64::consts::PI;
 
@@ -17,7 +17,7 @@ pub fn plan(args: &Args<'_>, name: &'static str, ridge: Ridge) -> PolicyPlan {
     let doc = "whether starting rounds count in the t of beta; [Kharkovskii2020] counts queries after the first point";
     let (beta, failure_prob) = (ExplorationFactor::parse_measuring(args), failure_prob(args));
     let count_start = args.flag("count_start", doc, true);
-    gp_plan(args, name, ridge, move |setting, ridge| {
+    gp_plan(args, name, ridge, PosteriorPlan::parse, move |setting, ridge| {
         // An order-wise factor has a noise scale; the other factors have none.
         let is_order = matches!(beta, ExplorationFactor::Order { .. });
         let noise = is_order.then(|| NoiseScale::of(beta, setting)).transpose()?;

@@ -3,14 +3,14 @@
 use super::exploration_factor::ExplorationFactor;
 use super::gp_policy::{Ridge, Rule, failure_prob, gp_plan};
 use super::noise_scale::NoiseScale;
-use super::{PolicyPlan, RoundFacts};
+use super::{PolicyPlan, PosteriorPlan, RoundFacts};
 use privateer_config::params::Args;
 
 /// Reads the policy's keys.
 pub fn parse(args: &Args<'_>) -> PolicyPlan {
     let beta = ExplorationFactor::parse_measuring(args);
     let log_failure = libm::log(failure_prob(args));
-    gp_plan(args, "igp-ucb", Ridge::Stated(1.0), move |setting, ridge| {
+    gp_plan(args, "igp-ucb", Ridge::Stated(1.0), PosteriorPlan::parse, move |setting, ridge| {
         let (noise, bound) = (NoiseScale::of(beta, setting)?, setting.facts.bound);
         let factor = move |round: &RoundFacts| {
             beta.value(

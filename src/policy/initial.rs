@@ -1,12 +1,9 @@
 //! Defines the starting rounds of a policy.
 
 use privateer_config::params::Args;
-use privateer_numerics::rng::Stream;
-use serde::{Deserialize, Serialize};
 
 /// States the starting rounds of a policy.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Initial {
     /// Plays this number of uniformly random points, the same for all policies of a trial.
     Random(u64),
@@ -46,14 +43,6 @@ impl Initial {
         match self {
             Self::Random(n) => n,
             Self::LowestIndex => 0,
-        }
-    }
-
-    /// Draws the point to play in round `round` (1-based) if it is a starting round.
-    pub fn point(self, round: u64, n_points: usize, start: &mut Stream) -> Option<usize> {
-        match self {
-            Self::Random(n) if round <= n => Some(start.index(n_points)),
-            _ => None,
         }
     }
 }

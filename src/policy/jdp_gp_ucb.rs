@@ -1,6 +1,7 @@
-//! Registers `jdp-gp-ucb` [Dubey2021, algorithms 1 and 2].
+//! Registers `jdp-gp-ucb` and `local-jdp-gp-ucb` [Dubey2021, algorithms 1 to 3].
 //!
-//! It is GP-UCB over features, computed from the running sums of a trusted privatizer.
+//! Both are GP-UCB over features: computed from the running sums of a trusted privatizer, or from items to which every user has
+//! added their own noise.
 
 use super::sums_policy::{SumsPolicyKind, sums_plan};
 use super::{FeaturesPlan, PolicyPlan};
@@ -8,13 +9,18 @@ use privateer_config::params::Args;
 use privateer_gp::features::exact::Exact;
 use std::sync::Arc;
 
-/// Reads the policy's keys.
+/// Reads the keys of `jdp-gp-ucb`.
 pub fn parse(args: &Args<'_>) -> PolicyPlan {
-    parse_over(args, Arc::new(Exact::default()))
+    parse_over(args, false, Arc::new(Exact::default()))
 }
 
-/// Reads the policy's keys; `features` serves where the spec names none.
-pub fn parse_over(args: &Args<'_>, features: Arc<dyn FeaturesPlan>) -> PolicyPlan {
-    let kind = SumsPolicyKind { name: "jdp-gp-ucb", local: false, linear: false };
-    sums_plan(args, kind, features)
+/// Reads the keys of `local-jdp-gp-ucb`.
+pub fn parse_local(args: &Args<'_>) -> PolicyPlan {
+    parse_over(args, true, Arc::new(Exact::default()))
+}
+
+/// Reads the keys of either policy; `features` serves where the spec names none.
+pub fn parse_over(args: &Args<'_>, local: bool, features: Arc<dyn FeaturesPlan>) -> PolicyPlan {
+    let name = if local { "local-jdp-gp-ucb" } else { "jdp-gp-ucb" };
+    sums_plan(args, SumsPolicyKind { name, local, linear: false }, features)
 }

@@ -34,7 +34,6 @@ impl FeaturesPlan for CoordinateFeatures {
     }
 }
 
-/// Returns the points' coordinates as their features.
 fn coordinates(points: &Points) -> FeatureTable {
     let n_points = points.n_points();
     FeatureTable {

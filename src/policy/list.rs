@@ -1,9 +1,8 @@
 //! Lists the policies that a spec can name.
 
 use super::{
-    PolicyPlan, ata_gp_ucb, batched_elimination, batched_gp_ucb, expected_improvement, fixed_design, gp_ts, gp_ucb, igp_ucb,
-    jdp_gp_ucb, jdp_linucb, local_jdp_gp_ucb, moma_gp_ucb, qff_gp_ucb, rff_gp_ucb, successive_elimination, tgp_ucb, ucb1,
-    uniform,
+    PolicyPlan, ata_gp_ucb, batched_elimination, batched_gp_ucb, expected_improvement, feature_ucb, fixed_design, gp_ts, gp_ucb,
+    igp_ucb, jdp_gp_ucb, jdp_linucb, moma_gp_ucb, successive_elimination, tgp_ucb, ucb1, uniform,
 };
 use privateer_config::params::{List, Named};
 
@@ -65,7 +64,7 @@ pub static POLICIES: List<PolicyPlan> = &[
         "local-jdp-gp-ucb",
         "GP-UCB over features from everybody's own noisy item: local joint differential privacy",
         "Dubey2021",
-        local_jdp_gp_ucb::parse,
+        jdp_gp_ucb::parse_local,
     ),
     Named {
         name: "moma-gp-ucb",
@@ -77,9 +76,9 @@ pub static POLICIES: List<PolicyPlan> = &[
         name: "qff-gp-ucb",
         summary: "GP-UCB over quadrature Fourier features, without privacy of its own",
         paper: "Dubey2021",
-        build: qff_gp_ucb::parse,
+        build: feature_ucb::parse_quadrature,
     },
-    Named::new("rff-gp-ucb", "GP-UCB over random Fourier features", "Rahimi2007", rff_gp_ucb::parse),
+    Named::new("rff-gp-ucb", "GP-UCB over random Fourier features", "Rahimi2007", feature_ucb::parse_random),
     Named::new(
         "successive-elimination",
         "arms without a kernel, of which the worse ones are dropped",

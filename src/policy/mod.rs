@@ -12,7 +12,7 @@ mod contract;
 pub mod expected_improvement;
 mod exploration_factor;
 mod feature_list;
-mod feature_ucb;
+pub mod feature_ucb;
 pub mod features;
 pub mod fixed_design;
 mod gp_policy;
@@ -23,7 +23,6 @@ mod initial;
 pub mod jdp_gp_ucb;
 pub mod jdp_linucb;
 mod list;
-pub mod local_jdp_gp_ucb;
 mod mean_noise;
 pub mod moma_gp_ucb;
 mod noise_scale;
@@ -32,11 +31,9 @@ mod nystrom_policy;
 mod own;
 mod phases;
 mod posterior_plan;
-pub mod qff_gp_ucb;
 mod release_rule;
 mod released_facts;
 mod released_inputs;
-pub mod rff_gp_ucb;
 pub mod successive_elimination;
 mod sums_policy;
 mod sums_server;
@@ -48,7 +45,7 @@ pub mod uniform;
 
 pub use contract::{
     FeaturesPlan, KnownInputs, Policy, PolicyMaker, PolicyModel, PolicyPlan, PolicyStreams, Problem, Proposal, RandomSource,
-    Setting, SharedInputs, TableCache,
+    SavedState, Setting, SharedInputs, TableCache,
 };
 pub use exploration_factor::{ExplorationFactor, USUAL_FACTORS, USUAL_PILOT};
 pub use feature_list::{FEATURES, parse_features};

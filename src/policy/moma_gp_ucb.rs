@@ -5,15 +5,18 @@
 //! the median of its distances in the norm of V. The last `T - N k` rounds, too few for an epoch, repeat the last point and
 //! update nothing.
 
-use super::nystrom_policy::{PreparedSketch, Sketch, SketchModel, unreadable};
+use super::nystrom_policy::{PreparedSketch, Sketch, SketchModel};
 use super::tail_moments::{Moment, TailMoments};
-use super::{ExplorationFactor, Policy, PolicyMaker, PolicyModel, PolicyPlan, PolicyStreams, Problem, Proposal, Setting};
+use super::{
+    ExplorationFactor, Policy, PolicyMaker, PolicyModel, PolicyPlan, PolicyStreams, Problem, Proposal, SavedState, Setting,
+};
 use privateer_config::error::{Diagnostic, Error};
 use privateer_config::params::Args;
-use privateer_gp::score::{Basis, ScoreModel, lowest_within_tie};
+use privateer_gp::score::{Basis, lowest_within_tie};
 use privateer_numerics::linalg::dot;
 use privateer_privacy::{Released, Signal};
 use serde::{Deserialize, Serialize};
+use std::sync::Arc;
 
 const NAME: &str = "moma-gp-ucb";
 
@@ -46,11 +49,11 @@ fn prepare(problem: &Problem, sketch: &Sketch, moment: Moment, k: u64) -> Result
             .hint("state a smaller `k`, or run more rounds")
             .refuse();
     }
-    Ok(Box::new(MomaMaker { sketch: sketch.prepare(problem)?, moment, k: k as usize }))
+    Ok(Box::new(MomaMaker { sketch: sketch.prepare(problem)?.into(), moment, k: k as usize }))
 }
 
 struct MomaMaker {
-    sketch: PreparedSketch,
+    sketch: Arc<PreparedSketch>,
     moment: Moment,
     k: usize,
 }
@@ -78,7 +81,7 @@ impl MomaMaker {
     fn assemble(&self, setting: &Setting, model: SketchModel, state: MomaState) -> Result<MomaPolicy, Error> {
         let moments = self.moments(setting)?;
         let epochs = self.sketch.rounds / self.k as u64;
-        Ok(MomaPolicy { model, state, keys: self.sketch.keys.clone(), k: self.k, epochs, bound: setting.facts.bound, moments })
+        Ok(MomaPolicy { model, state, k: self.k, epochs, bound: setting.facts.bound, moments })
     }
 }
 
@@ -87,36 +90,34 @@ impl PolicyMaker for MomaMaker {
         Some(self.sketch.basis())
     }
 
-    fn make(&self, setting: &Setting) -> Result<Box<dyn Policy>, Error> {
-        let state = MomaState { round: 1, ..MomaState::default() };
-        Ok(Box::new(self.assemble(setting, self.sketch.prior(), state)?))
-    }
-
     fn facts(&self, setting: &Setting) -> Vec<(String, serde_json::Value)> {
         let fact = |moments: TailMoments| self.moment.fact("c, the policy's moment bound of the noise", moments.noise, setting);
         self.moments(setting).ok().and_then(fact).into_iter().collect()
     }
 
-    fn restore(&self, setting: &Setting, state: serde_json::Value) -> Result<Box<dyn Policy>, Error> {
-        let model = self.sketch.restore(NAME, &state)?;
-        let saved: MomaState =
-            serde_json::from_value(state["epochs"].clone()).map_err(|source| unreadable(NAME, &source.to_string()))?;
+    fn policy(&self, setting: &Setting, saved: Option<serde_json::Value>) -> Result<Box<dyn Policy>, Error> {
+        let Some(mut saved) = SavedState::of(NAME, saved)? else {
+            let state = MomaState { round: 1, ..MomaState::default() };
+            return Ok(Box::new(self.assemble(setting, self.sketch.prior(), state)?));
+        };
+        let model = self.sketch.restore(&mut saved)?;
+        let state: MomaState = saved.read("epochs")?;
         let (visits, k) = (model.posterior.visits(), self.k);
         let finished = visits.n_observations();
         let (epochs, n_points) = (self.sketch.rounds / k as u64, model.posterior.basis().n_points());
         // The round follows from the number of plays; beyond the last epoch the round alone advances.
-        let expected = finished.saturating_mul(k as u64).saturating_add(saved.rewards.len() as u64).saturating_add(1);
-        let over = finished == epochs && saved.rewards.is_empty() && expected <= saved.round;
-        let fits = saved.sums.len() == visits.n_distinct() * k && saved.rewards.len() < k && finished <= epochs;
-        let point_fits = saved.point.map_or(finished == 0 && saved.rewards.is_empty(), |point| (point as usize) < n_points);
-        let finite = saved.sums.iter().chain(&saved.rewards).all(|x| x.is_finite());
-        if !(fits && point_fits && finite && (saved.round == expected || over)) || saved.round == u64::MAX {
-            return Err(unreadable(NAME, "its epochs, rounds and rewards do not fit each other"));
+        let expected = finished.saturating_mul(k as u64).saturating_add(state.rewards.len() as u64).saturating_add(1);
+        let over = finished == epochs && state.rewards.is_empty() && expected <= state.round;
+        let fits = state.sums.len() == visits.n_distinct() * k && state.rewards.len() < k && finished <= epochs;
+        let point_fits = state.point.map_or(finished == 0 && state.rewards.is_empty(), |point| (point as usize) < n_points);
+        let finite = state.sums.iter().chain(&state.rewards).all(|x| x.is_finite());
+        if !(fits && point_fits && finite && (state.round == expected || over)) || state.round == u64::MAX {
+            return Err(saved.unreadable("state", "its epochs, rounds and rewards do not fit each other"));
         }
-        if saved.chosen.is_some_and(|chosen| k <= chosen) || saved.chosen.is_some() != (0 < finished) {
-            return Err(unreadable(NAME, "its chosen estimate is not one of them"));
+        if state.chosen.is_some_and(|chosen| k <= chosen) || state.chosen.is_some() != (0 < finished) {
+            return Err(saved.unreadable("state", "its chosen estimate is not one of them"));
         }
-        let mut policy = self.assemble(setting, model, saved)?;
+        let mut policy = self.assemble(setting, model, state)?;
         if 0 < finished {
             policy.estimate();
         }
@@ -127,7 +128,6 @@ impl PolicyMaker for MomaMaker {
 struct MomaPolicy {
     model: SketchModel,
     state: MomaState,
-    keys: Sketch,
     k: usize,
     /// N: number of epochs in the horizon.
     epochs: u64,
@@ -137,13 +137,11 @@ struct MomaPolicy {
 
 impl MomaPolicy {
     fn beta(&self) -> f64 {
-        // Before the first epoch there are no features, even with a fixed dictionary.
-        let first = self.model.posterior.n_observations() == 0;
-        let m = if first { 0.0 } else { self.model.posterior.m() as f64 };
-        self.keys.beta.value(
+        let (m, keys) = (self.model.m(), &self.model.shared.keys);
+        keys.beta.value(
             // B (1 + 1/sqrt(1 - accuracy)) + 3 sqrt(9 m c / ridge) [Zhou2021, Theorem 4, second moments]
-            || self.keys.bias(self.bound) + 3.0 * libm::sqrt(9.0 * m * self.moments.noise / self.keys.ridge),
-            || self.bound + libm::sqrt(self.moments.noise * m / self.keys.ridge),
+            || keys.bias(self.bound) + 3.0 * libm::sqrt(9.0 * m * self.moments.noise / keys.ridge),
+            || self.bound + libm::sqrt(self.moments.noise * m / keys.ridge),
         )
     }
 
@@ -239,10 +237,6 @@ impl Policy for MomaPolicy {
     /// Returns the model's recommendation; in the first epoch, that epoch's point.
     fn recommend(&self) -> Option<usize> {
         self.model.recommend().or(self.state.point.map(|point| point as usize))
-    }
-
-    fn told(&self) -> u64 {
-        self.state.round - 1
     }
 
     fn save(&self) -> serde_json::Value {

@@ -9,7 +9,6 @@ use privateer_config::error::Diagnostic;
 pub struct NoiseScale {
     /// The scale, in units of the reward.
     pub value: f64,
-    /// Its source, in words.
     pub source: &'static str,
 }
 

@@ -6,15 +6,13 @@
 //! by the point just played. The random numbers of an update are drawn when its round is proposed, so that a policy saved
 //! between proposal and update continues unchanged.
 
-use super::contract::check_saved;
-use super::{ExplorationFactor, Initial, PolicyStreams, Problem, Proposal};
+use super::{ExplorationFactor, Initial, PolicyStreams, Problem, Proposal, RandomSource, SavedState};
 use privateer_config::error::{Diagnostic, Error};
 use privateer_config::params::Args;
 use privateer_gp::features::nystrom::{self, FixedDictionary};
 use privateer_gp::nystrom::is_included;
 use privateer_gp::posterior::{DomainRoot, ExactPosterior, SketchedPosterior};
 use privateer_gp::score::{Basis, GramSource, ScoreModel, lowest_within_tie};
-use privateer_numerics::rng::Stream;
 use serde::{Deserialize, Serialize};
 use std::sync::{Arc, OnceLock};
 
@@ -37,11 +35,9 @@ const USUAL_INCLUSION: f64 = 2.0;
 /// Holds the keys that both policies read.
 #[derive(Debug, Clone)]
 pub struct Sketch {
-    /// The exploration factor.
     pub beta: ExplorationFactor,
     /// Regularizer, > 0.
     pub ridge: f64,
-    /// The starting updates.
     pub initial: Initial,
     /// Failure probability of the confidence bound.
     pub failure_prob: f64,
@@ -49,7 +45,6 @@ pub struct Sketch {
     pub accuracy: f64,
     /// Inclusion factor `q`; `None` for the default.
     pub q: Option<f64>,
-    /// When a new dictionary is drawn.
     pub resample: Resample,
 }
 
@@ -149,52 +144,39 @@ impl Sketch {
 /// Holds what all trials share.
 #[derive(Debug, Clone)]
 pub struct PreparedSketch {
-    /// The keys as read from the spec.
     pub keys: Sketch,
-    /// Horizon.
     pub rounds: u64,
     gram: Arc<dyn GramSource>,
     prior_bound: f64,
     inclusion: f64,
     fixed: Option<Vec<u32>>,
-    /// For a policy that truncates by coordinates and draws a dictionary every round.
-    root: Option<Arc<LazyRoot>>,
-}
-
-/// Computes the symmetric root of the domain's covariance once a trial asks for it.
-#[derive(Debug)]
-struct LazyRoot {
-    gram: Arc<dyn GramSource>,
-    /// Holds `None` for a domain without a root.
-    root: OnceLock<Option<Arc<DomainRoot>>>,
-}
-
-impl LazyRoot {
-    /// Returns the root, if the domain has one that reaches this dictionary.
-    fn reaching(&self, dictionary: &[u32]) -> Option<Arc<DomainRoot>> {
-        let root = self.root.get_or_init(|| DomainRoot::of(self.gram.as_ref()).map(Arc::new));
-        root.clone().filter(|root| root.reaches(dictionary))
-    }
+    /// The symmetric root of the domain's covariance, if there is one, once a trial asks for it; for a policy that truncates by
+    /// coordinates and draws a dictionary every round.
+    root: Option<OnceLock<Option<Arc<DomainRoot>>>>,
 }
 
 impl PreparedSketch {
     /// Allows coordinates of the symmetric root, for a policy that truncates by coordinates.
     #[must_use]
     pub fn truncating(self) -> Self {
-        let lazy = || Arc::new(LazyRoot { gram: Arc::clone(&self.gram), root: OnceLock::new() });
-        let root = (self.keys.resample == Resample::EveryRound).then(lazy);
+        let root = (self.keys.resample == Resample::EveryRound).then(OnceLock::new);
         Self { root, ..self }
     }
 
-    /// Returns the basis of the scores.
+    /// Returns the root, if the domain has one that reaches this dictionary.
+    fn root_reaching(&self, dictionary: &[u32]) -> Option<Arc<DomainRoot>> {
+        let root = self.root.as_ref()?.get_or_init(|| DomainRoot::of(self.gram.as_ref()).map(Arc::new));
+        root.clone().filter(|root| root.reaches(dictionary))
+    }
+
     pub fn basis(&self) -> Basis {
         Basis::Gram(Arc::clone(&self.gram))
     }
 
     /// Returns the model of one trial before its first update.
-    pub fn prior(&self) -> SketchModel {
+    pub fn prior(self: &Arc<Self>) -> SketchModel {
         let posterior = SketchedPosterior::new(Arc::clone(&self.gram), self.prior_bound, self.keys.ridge, self.keys.follows());
-        let mut model = self.around(posterior, NystromState::default());
+        let mut model = self.model(posterior, NystromState::default());
         if let Some(dictionary) = &self.fixed {
             model.posterior.set_dictionary(dictionary.clone(), None);
             model.posterior.refresh();
@@ -202,56 +184,41 @@ impl PreparedSketch {
         model
     }
 
-    fn around(&self, posterior: SketchedPosterior, state: NystromState) -> SketchModel {
-        SketchModel {
-            posterior,
-            state,
-            resample: self.keys.resample.clone(),
-            inclusion: self.inclusion,
-            initial: self.keys.initial,
-            root: self.root.clone(),
-            wants_symmetric: false,
-        }
+    fn model(self: &Arc<Self>, posterior: SketchedPosterior, state: NystromState) -> SketchModel {
+        SketchModel { shared: Arc::clone(self), posterior, state, wants_symmetric: false }
     }
 
-    /// Restores the saved model of policy `name`; the caller must then set its weights.
+    /// Restores the model of a saved state; the caller must then set its weights.
     ///
     /// # Errors
-    /// If the state is of another policy, or is inconsistent.
-    pub fn restore(&self, name: &str, saved: &serde_json::Value) -> Result<SketchModel, Error> {
-        check_saved(saved, name)?;
-        let unreadable = |why: String| unreadable(name, &why);
-        let state: NystromState =
-            serde_json::from_value(saved["sketch"].clone()).map_err(|source| unreadable(source.to_string()))?;
-        let (gram, posterior) = (Arc::clone(&self.gram), saved["posterior"].clone());
-        let posterior = SketchedPosterior::restore(gram, self.prior_bound, self.keys.ridge, self.keys.follows(), posterior)
-            .map_err(|source| unreadable(source.to_string()))?;
+    /// If the state is inconsistent.
+    pub fn restore(self: &Arc<Self>, saved: &mut SavedState) -> Result<SketchModel, Error> {
+        let state: NystromState = saved.read("sketch")?;
+        let (gram, posterior) = (Arc::clone(&self.gram), saved.take("posterior"));
+        let posterior = SketchedPosterior::restore(gram, self.prior_bound, self.keys.ridge, self.keys.follows(), posterior);
+        let unreadable = |why: &str| saved.unreadable("state", why);
+        let posterior = posterior.map_err(|source| unreadable(&source.to_string()))?;
         let (updates, distinct) = (posterior.n_observations(), posterior.visits().n_distinct());
         if updates < state.drawn_at || state.uniforms.iter().any(|u| !u.is_finite()) {
-            return Err(unreadable("the draws of its dictionary are not possible".to_owned()));
+            return Err(unreadable("the draws of its dictionary are not possible"));
         }
         if ![0, distinct + 1].contains(&state.uniforms.len()) {
-            return Err(unreadable("it holds uniform numbers for another number of points".to_owned()));
+            return Err(unreadable("it holds uniform numbers for another number of points"));
         }
         if self.fixed.as_deref().is_some_and(|fixed| fixed != posterior.dictionary()) {
-            return Err(unreadable("its dictionary is not the fixed one of the spec".to_owned()));
+            return Err(unreadable("its dictionary is not the fixed one of the spec"));
         }
-        let mut model = self.around(posterior, state);
+        let mut model = self.model(posterior, state);
         if model.state.symmetric {
             let dictionary = model.posterior.dictionary().to_vec();
-            let Some(root) = model.root.as_ref().and_then(|root| root.reaching(&dictionary)) else {
-                return Err(unreadable("its coordinates are not those of its domain".to_owned()));
+            let Some(root) = self.root_reaching(&dictionary) else {
+                return Err(unreadable("its coordinates are not those of its domain"));
             };
             model.posterior.set_dictionary(dictionary, Some(root));
             model.posterior.refresh();
         }
         Ok(model)
     }
-}
-
-/// Returns the error for a saved state that cannot be used.
-pub fn unreadable(name: &str, why: &str) -> Error {
-    Diagnostic::new(format!("the saved state of `{name}` cannot be read: {why}")).error()
 }
 
 /// Holds the state that is saved beside the posterior.
@@ -270,13 +237,10 @@ struct NystromState {
 /// Combines a posterior with the rule that draws its dictionary.
 #[derive(Debug, Clone)]
 pub struct SketchModel {
-    /// The posterior.
+    /// What all trials share.
+    pub shared: Arc<PreparedSketch>,
     pub posterior: SketchedPosterior,
     state: NystromState,
-    resample: Resample,
-    inclusion: f64,
-    initial: Initial,
-    root: Option<Arc<LazyRoot>>,
     /// Whether the next dictionary should have coordinates of the symmetric root.
     ///
     /// It is not saved, but computed again with the weights of a restored model.
@@ -286,31 +250,22 @@ pub struct SketchModel {
 impl SketchModel {
     /// Proposes a starting point, or scoring with this exploration factor, for the coming update.
     pub fn propose(&mut self, streams: &mut PolicyStreams, beta: f64) -> Proposal {
-        self.prepare_update(&mut streams.own);
-        match self.start(self.posterior.n_observations() + 1, &mut streams.start) {
-            Some(point) => Proposal::Play(point),
-            None => Proposal::Score { beta },
+        // The random numbers of the coming update, once.
+        if self.is_due() && self.state.uniforms.is_empty() {
+            self.state.uniforms = (0..=self.posterior.visits().n_distinct()).map(|_| streams.own.uniform()).collect();
         }
-    }
-
-    /// Returns a starting point if update number `update` (1-based) is a starting update.
-    fn start(&self, update: u64, start: &mut Stream) -> Option<usize> {
-        self.initial.point(update, self.posterior.basis().n_points(), start)
+        if self.shared.keys.initial.is_random(self.posterior.n_observations() + 1) {
+            return Proposal::Random { source: RandomSource::Design, n_points: self.posterior.basis().n_points() };
+        }
+        Proposal::Score { beta }
     }
 
     /// Returns whether the coming update draws a dictionary.
     fn is_due(&self) -> bool {
-        match self.resample {
+        match self.shared.keys.resample {
             Resample::EveryRound => true,
             Resample::Doubling => 2 * self.state.drawn_at <= self.posterior.n_observations() + 1,
             Resample::Fixed(_) => false,
-        }
-    }
-
-    /// Draws the random numbers of the coming update, once.
-    fn prepare_update(&mut self, own: &mut Stream) {
-        if self.is_due() && self.state.uniforms.is_empty() {
-            self.state.uniforms = (0..=self.posterior.visits().n_distinct()).map(|_| own.uniform()).collect();
         }
     }
 
@@ -331,7 +286,7 @@ impl SketchModel {
         if due {
             self.state.drawn_at = self.posterior.n_observations();
             let dictionary = self.draw(&variances, &uniforms, point);
-            let root = self.root.as_ref().filter(|_| self.wants_symmetric).and_then(|root| root.reaching(&dictionary));
+            let root = if self.wants_symmetric { self.shared.root_reaching(&dictionary) } else { None };
             self.state.symmetric = root.is_some();
             self.posterior.set_dictionary(dictionary, root);
             self.posterior.refresh();
@@ -348,8 +303,9 @@ impl SketchModel {
             "every visited point needs its uniform number: propose comes before update"
         );
         let drawn = |slot: usize| {
-            let inclusion =
-                uniforms.get(slot).is_some_and(|&u| is_included(self.inclusion * variances[slot], visits.counts[slot] as f64, u));
+            let inclusion = uniforms
+                .get(slot)
+                .is_some_and(|&u| is_included(self.shared.inclusion * variances[slot], visits.counts[slot] as f64, u));
             inclusion.then_some(visits.points[slot])
         };
         let mut dictionary: Vec<u32> = (0..variances.len()).filter_map(drawn).collect();
@@ -358,6 +314,11 @@ impl SketchModel {
         }
         dictionary.sort_unstable();
         dictionary
+    }
+
+    /// Returns m, the number of features; before the first update there are none, even with a fixed dictionary.
+    pub fn m(&self) -> f64 {
+        if self.posterior.n_observations() == 0 { 0.0 } else { self.posterior.m() as f64 }
     }
 
     /// As [`super::Policy::recommend`].

@@ -3,14 +3,12 @@
 //! A [`PhaseRule`] plans a phase from released values and public numbers before it begins, so that a trusted server can release one
 //! sum for each streak. **Invariant:** each play is in one streak, and each streak is released once, in its last round.
 
-use super::contract::check_saved;
 use super::mean_noise::MeanNoise;
-use super::{Policy, PolicyMaker, PolicyStreams, Proposal, Setting};
+use super::{Policy, PolicyMaker, PolicyStreams, Proposal, SavedState, Setting};
 use privateer_config::error::{Diagnostic, Error};
 use privateer_privacy::{Query, Released, Signal};
 use serde::{Deserialize, Serialize};
 
-/// Plans the phases of one trial.
 pub(super) trait PhaseRule: Send {
     /// Returns the streaks of a phase, at least one: the place of a point among the survivors, and a number of plays above 0.
     ///
@@ -29,7 +27,6 @@ pub(super) type MakeRule = dyn Fn(&Setting) -> Result<(MeanNoise, Box<dyn PhaseR
 /// Returns what the manifest must record, as (name, value).
 pub(super) type StateFacts = dyn Fn(&Setting) -> Vec<(String, serde_json::Value)> + Send + Sync;
 
-/// Makes policies that play phases.
 pub(super) struct PhasesMaker {
     pub(super) name: &'static str,
     pub(super) n_points: usize,
@@ -53,21 +50,18 @@ impl PolicyMaker for PhasesMaker {
         self.bytes
     }
 
-    fn make(&self, setting: &Setting) -> Result<Box<dyn Policy>, Error> {
-        let survivors = (0..self.n_points as u32).collect();
-        let state = PhaseState { phase: 0, start: 0, plays: 0, survivors, means: Vec::new(), sum: 0.0, best: None };
-        Ok(Box::new(self.assemble(setting, state)?))
-    }
-
     fn facts(&self, setting: &Setting) -> Vec<(String, serde_json::Value)> {
         (self.facts)(setting)
     }
 
-    fn restore(&self, setting: &Setting, state: serde_json::Value) -> Result<Box<dyn Policy>, Error> {
-        let name = self.name;
-        check_saved(&state, name)?;
-        let unreadable = |why: &str| Diagnostic::new(format!("the saved state of `{name}` cannot be read: {why}")).error();
-        let state: PhaseState = serde_json::from_value(state).map_err(|source| unreadable(&source.to_string()))?;
+    fn policy(&self, setting: &Setting, saved: Option<serde_json::Value>) -> Result<Box<dyn Policy>, Error> {
+        let Some(mut saved) = SavedState::of(self.name, saved)? else {
+            let survivors = (0..self.n_points as u32).collect();
+            let state = PhaseState { phase: 0, start: 0, plays: 0, survivors, means: Vec::new(), sum: 0.0, best: None };
+            return Ok(Box::new(self.assemble(setting, state)?));
+        };
+        let state: PhaseState = saved.read_all()?;
+        let unreadable = |why: &str| saved.unreadable("state", why);
         let are_points = state.survivors.iter().chain(&state.best).all(|&point| (point as usize) < self.n_points);
         if !are_points || state.survivors.is_empty() || !state.survivors.is_sorted_by(|a, b| a < b) {
             return Err(unreadable("its survivors are no ascending list of points"));
@@ -176,12 +170,8 @@ impl Policy for PhasesPolicy {
     fn recommend(&self) -> Option<usize> {
         let highest = self.state.means.iter().enumerate().max_by(|a, b| a.1.total_cmp(b.1));
         let of_this = highest.map(|(streak, _)| self.state.survivors[self.streaks[streak].0]);
-        let only = (0 < self.told()).then(|| self.streak().0);
+        let only = (0 < self.state.start + self.state.plays).then(|| self.streak().0);
         self.state.best.or(of_this).map(|point| point as usize).or(only)
-    }
-
-    fn told(&self) -> u64 {
-        self.state.start + self.state.plays
     }
 
     fn save(&self) -> serde_json::Value {

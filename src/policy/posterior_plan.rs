@@ -1,14 +1,12 @@
 //! Selects the posterior of a GP policy.
 
-use super::parse_features;
-use super::{FeaturesPlan, InputNoiseModel, KnownInputs, Problem, Setting, SharedInputs};
+use super::{FeaturesPlan, InputNoiseModel, KnownInputs, Problem, SavedState, Setting, SharedInputs, parse_features};
 use privateer_config::error::{Diagnostic, Error};
 use privateer_config::params::Args;
 use privateer_gp::Plays;
 use privateer_gp::kernel::Kernel;
 use privateer_gp::posterior::{CovariancePosterior, ExactPosterior, FeaturePosterior, Posterior};
-use privateer_gp::score::AxisFeatures;
-use privateer_gp::score::{Basis, FeatureTable, GramSource};
+use privateer_gp::score::{AxisFeatures, Basis, FeatureTable, GramSource};
 use std::sync::Arc;
 
 /// Describes the posterior as read from a spec.
@@ -105,32 +103,23 @@ impl PreparedPosterior {
 
     /// Returns what the manifest must record of the features.
     pub fn facts(&self) -> &[(String, serde_json::Value)] {
-        match self {
-            Self::Exact(..) | Self::Own { .. } => &[],
-            Self::Features { facts, .. } => facts,
-        }
+        if let Self::Features { facts, .. } = self { facts } else { &[] }
     }
 
     /// Returns the number of features and their stated kernel error; zeros without features.
     pub fn feature_error(&self) -> (usize, f64) {
-        match self {
-            Self::Exact(..) | Self::Own { .. } => (0, 0.0),
-            Self::Features { table, .. } => (table.n_features, table.kernel_error),
-        }
+        if let Self::Features { table, .. } = self { (table.n_features, table.kernel_error) } else { (0, 0.0) }
     }
 
     /// Returns the axes of a product domain.
     pub fn axes(&self) -> Option<Arc<[AxisFeatures]>> {
-        match self {
-            Self::Features { axes, .. } => axes.clone(),
-            Self::Exact(..) | Self::Own { .. } => None,
-        }
+        if let Self::Features { axes, .. } = self { axes.clone() } else { None }
     }
 
     /// Returns the prior of one trial.
     ///
     /// # Errors
-    /// As [`InputReading::covariance`], and for a trial without the released inputs that it needs.
+    /// As [`InputNoiseModel::covariance`], and for a trial without the released inputs that it needs.
     pub fn prior(&self, setting: &Setting, ridge: f64) -> Result<Box<dyn Posterior>, Error> {
         Ok(match self {
             Self::Exact(gram, bound) if CovariancePosterior::suits(gram.n_points(), *bound, ridge) => {
@@ -148,21 +137,24 @@ impl PreparedPosterior {
         })
     }
 
-    /// Restores a posterior from its saved state.
+    /// Restores the posterior of a policy's saved state.
     ///
     /// # Errors
-    /// As [`PreparedPosterior::prior`], or if `state` is not a saved posterior of this kind; the message says what is wrong.
-    pub fn restore(&self, setting: &Setting, state: serde_json::Value) -> Result<Box<dyn Posterior>, RestoreError> {
+    /// As [`PreparedPosterior::prior`], or if it is not a saved posterior of this kind; the message says what is wrong.
+    pub fn restore(&self, setting: &Setting, mut saved: SavedState) -> Result<Box<dyn Posterior>, Error> {
+        let state = saved.take("posterior");
+        let unreadable = |source: serde_json::Error| saved.unreadable("posterior", source);
         Ok(match self {
             Self::Exact(gram, bound) if CovariancePosterior::saved(&state) => {
-                Box::new(CovariancePosterior::restore(Arc::clone(gram), *bound, state)?)
+                Box::new(CovariancePosterior::restore(Arc::clone(gram), *bound, state).map_err(unreadable)?)
             }
-            Self::Exact(gram, _) => Box::new(ExactPosterior::restore(Arc::clone(gram), state)?),
+            Self::Exact(gram, _) => Box::new(ExactPosterior::restore(Arc::clone(gram), state).map_err(unreadable)?),
             Self::Own { .. } => {
-                let gram = self.own(setting).map_err(RestoreError::Setting)?;
-                Box::new(ExactPosterior::restore(gram, state)?.over_own_inputs())
+                Box::new(ExactPosterior::restore(self.own(setting)?, state).map_err(unreadable)?.over_own_inputs())
             }
-            Self::Features { table, axes, .. } => Box::new(FeaturePosterior::restore(Arc::clone(table), axes.clone(), state)?),
+            Self::Features { table, axes, .. } => {
+                Box::new(FeaturePosterior::restore(Arc::clone(table), axes.clone(), state).map_err(unreadable)?)
+            }
         })
     }
 
@@ -176,19 +168,5 @@ impl PreparedPosterior {
                 hint: "this is a fault of the program, not of the spec: please report it".to_owned(),
             }),
         }
-    }
-}
-
-/// States why a posterior could not be restored.
-pub enum RestoreError {
-    /// The state is not a saved posterior of this kind.
-    State(serde_json::Error),
-    /// The trial's inputs do not suit the posterior.
-    Setting(Error),
-}
-
-impl From<serde_json::Error> for RestoreError {
-    fn from(source: serde_json::Error) -> Self {
-        Self::State(source)
     }
 }

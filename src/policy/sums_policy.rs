@@ -4,20 +4,21 @@
 //! it has played; the features of a played point go to the privatizer as a plain query. Features are divided by their largest
 //! norm r over the domain, so that `|phi| <= 1`; in these coordinates the precision matrix is `V = G~ + (shift + ridge/r²) I`.
 
-use super::contract::check_saved;
 use super::noise_spectrum::SpectrumPlan;
 use super::parse_features;
 use super::release_rule::ReleaseRule;
 use super::sums_server::{SumsKeys, SumsPolicyShared, SumsServer};
 pub use super::sums_state::SumsPolicyKind;
-use super::sums_state::{SumsParameters, SumsPolicyState};
-use super::{ExplorationFactor, FeaturesPlan, Initial, Policy, PolicyMaker, PolicyPlan, Problem, Setting, SharedInputs};
+use super::sums_state::{SumsPolicyState, are_possible};
+use super::{
+    ExplorationFactor, FeaturesPlan, Initial, Policy, PolicyMaker, PolicyPlan, Problem, SavedState, Setting, SharedInputs,
+};
 use privateer_config::error::{Diagnostic, Error};
 use privateer_config::params::Args;
 use privateer_gp::score::{AxisFeatures, Basis, Moments};
 use privateer_gp::{Plays, Points};
 use privateer_privacy::Protection;
-use privateer_privacy::sums::{Epochs, SumsFacts, SumsNeed};
+use privateer_privacy::sums::{Epochs, Sums, SumsNeed};
 use std::sync::Arc;
 
 /// Reads the keys of a server; `default` are the features where the spec names none.
@@ -52,7 +53,6 @@ pub fn sums_plan(args: &Args<'_>, kind: SumsPolicyKind, default: Arc<dyn Feature
     }
 }
 
-/// As [`PolicyPlan::prepare`].
 fn prepare(
     problem: &Problem,
     kind: SumsPolicyKind,
@@ -92,15 +92,12 @@ fn prepare(
 struct SumsMaker(Arc<SumsPolicyShared>);
 
 impl SumsMaker {
-    fn facts(&self, setting: &Setting) -> Result<SumsFacts, Error> {
-        setting.sums.ok_or_else(|| Error::Failed {
+    fn server(&self, setting: &Setting, saved: Option<SumsPolicyState>) -> Result<SumsServer, Error> {
+        let facts = setting.sums.ok_or_else(|| Error::Failed {
             problem: format!("policy `{}` was given a mechanism for single rewards", self.0.kind.name),
             hint: "this is a fault of the program, not of the spec: please report it".to_owned(),
-        })
-    }
-
-    fn server(&self, setting: &Setting) -> Result<SumsServer, Error> {
-        SumsServer::new(Arc::clone(&self.0), self.facts(setting)?, setting)
+        })?;
+        SumsServer::new(Arc::clone(&self.0), facts, setting, saved)
     }
 }
 
@@ -117,8 +114,16 @@ impl PolicyMaker for SumsMaker {
         Some(self.0.need)
     }
 
-    fn make(&self, setting: &Setting) -> Result<Box<dyn Policy>, Error> {
-        Ok(Box::new(self.server(setting)?))
+    fn policy(&self, setting: &Setting, saved: Option<serde_json::Value>) -> Result<Box<dyn Policy>, Error> {
+        let Some(mut saved) = SavedState::of(self.0.kind.name, saved)? else { return Ok(Box::new(self.server(setting, None)?)) };
+        if self.0.axes.is_some() {
+            return Err(saved.unreadable("state", "plays over a product domain are not part of it"));
+        }
+        let state: SumsPolicyState = saved.read_all()?;
+        match state.fault(self.0.table.n_points, self.0.need.n_features, self.0.kind.local) {
+            Some(why) => Err(saved.unreadable("state", why)),
+            None => Ok(Box::new(self.server(setting, Some(state))?)),
+        }
     }
 
     fn facts(&self, setting: &Setting) -> Vec<(String, serde_json::Value)> {
@@ -128,8 +133,8 @@ impl PolicyMaker for SumsMaker {
             ("largest norm of a point's features".to_owned(), shared.norm.into()),
             ("most releases".to_owned(), shared.need.releases.into()),
         ]);
-        if let Ok(server) = self.server(setting) {
-            facts.push(("noise scale of beta".to_owned(), server.noise_std().into()));
+        if let Ok(server) = self.server(setting, None) {
+            facts.push(("noise scale of beta".to_owned(), server.noise_std.into()));
         }
         facts
     }
@@ -151,8 +156,8 @@ impl PolicyMaker for SumsMaker {
             let why = format!("the points have {dimension} coordinates, and the domain of the run {}", domain.dimension());
             return refuse(why, "give a column for each coordinate, in their order");
         }
-        let parameters = serde_json::from_value::<SumsParameters>(parameters.clone()).ok();
-        let Some(sums) = parameters.and_then(|parameters| parameters.sums(shared.need.n_features)) else {
+        let sums = serde_json::from_value::<Sums>(parameters.clone()).ok();
+        let Some(sums) = sums.filter(|sums| are_possible(sums, shared.need.n_features)) else {
             return refuse(
                 format!("the parameters are not those of `{name}` over this problem"),
                 "use the file as the run wrote it",
@@ -165,7 +170,7 @@ impl PolicyMaker for SumsMaker {
                 "use features of a kernel",
             );
         };
-        let mut server = self.server(setting)?;
+        let mut server = self.server(setting, None)?;
         if !server.set_sums(sums) {
             return refuse("the parameters have left the range of f64".to_owned(), "use the file as the run wrote it");
         }
@@ -174,27 +179,5 @@ impl PolicyMaker for SumsMaker {
             Moments { mean, variance: variance + table.residual[point] }
         };
         Ok((0..table.n_points).map(moments).collect())
-    }
-
-    fn restore(&self, setting: &Setting, state: serde_json::Value) -> Result<Box<dyn Policy>, Error> {
-        let shared = &self.0;
-        let name = shared.kind.name;
-        check_saved(&state, name)?;
-        let refuse = |why: &str| Diagnostic::new(format!("the saved state of `{name}` cannot be read: {why}")).refuse();
-        if shared.axes.is_some() {
-            return refuse("plays over a product domain are not part of it");
-        }
-        let state: SumsPolicyState = match serde_json::from_value(state) {
-            Ok(state) => state,
-            Err(source) => return refuse(&source.to_string()),
-        };
-        if let Some(why) = state.fault(shared.table.n_points) {
-            return refuse(why);
-        }
-        let mut server = self.server(setting)?;
-        match server.load(state) {
-            Some(why) => refuse(why),
-            None => Ok(Box::new(server)),
-        }
     }
 }

@@ -2,7 +2,7 @@
 
 use super::noise_spectrum::{NoiseBounds, SpectrumPlan};
 use super::release_rule::{Extrapolation, ReleaseRule};
-use super::sums_state::{SumsParameters, SumsPolicyKind, SumsPolicyState};
+use super::sums_state::{SumsPolicyKind, SumsPolicyState};
 use super::{
     ExplorationFactor, FeaturesPlan, Initial, Policy, PolicyModel, PolicyStreams, Problem, Proposal, RandomSource, Setting,
 };
@@ -12,10 +12,8 @@ use privateer_gp::posterior::{Repair, SumsPosterior, SumsUpdate, Unusable};
 use privateer_gp::score::{AxisFeatures, Change, FeatureTable, Moments, ScoreModel, lowest_within_tie};
 use privateer_privacy::sums::{Epochs, Sums, SumsFacts, SumsNeed};
 use privateer_privacy::{Query, Released, Signal};
-use std::collections::BTreeSet;
 use std::sync::Arc;
 
-/// Holds the keys of a server.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct SumsKeys {
     pub(super) ridge: f64,
@@ -28,7 +26,6 @@ pub(super) struct SumsKeys {
     pub(super) initial: Initial,
 }
 
-/// Holds the parts of a server that all trials share.
 pub(super) struct SumsPolicyShared {
     pub(super) kind: SumsPolicyKind,
     pub(super) keys: SumsKeys,
@@ -58,18 +55,11 @@ pub struct SumsServer {
     shared: Arc<SumsPolicyShared>,
     facts: SumsFacts,
     bound: f64,
-    noise_std: f64,
+    /// Scale of the noise that beta supposes.
+    pub(super) noise_std: f64,
     posterior: SumsPosterior,
     bounds: NoiseBounds,
-    /// The sums that the model is computed from.
-    sums: Arc<Sums>,
-    /// The sum of all items, in the local model.
-    items: Option<Sums>,
-    round: u64,
-    releases: u64,
-    next_release: u64,
-    repaired: u64,
-    played: BTreeSet<u32>,
+    state: SumsPolicyState,
     /// The points played and their features.
     plays: Plays,
     /// Whether a backend still has to apply a change of the model.
@@ -81,11 +71,16 @@ pub struct SumsServer {
 }
 
 impl SumsServer {
-    /// Creates the server before its first round.
+    /// Creates the server in a saved state, or before its first round.
     ///
     /// # Errors
     /// If beta needs the scale of the noise and it is unknown.
-    pub(super) fn new(shared: Arc<SumsPolicyShared>, facts: SumsFacts, setting: &Setting) -> Result<Self, Error> {
+    pub(super) fn new(
+        shared: Arc<SumsPolicyShared>,
+        facts: SumsFacts,
+        setting: &Setting,
+        saved: Option<SumsPolicyState>,
+    ) -> Result<Self, Error> {
         let reward = &setting.facts;
         let half_range = facts.clip.or(reward.range).map(|(lo, hi)| 0.5 * (hi - lo));
         let known = reward.noise_variance.map(libm::sqrt).or(half_range).or(reward.noise_bound);
@@ -95,20 +90,27 @@ impl SumsServer {
         };
         let SumsPolicyShared { ref table, prior_bound, norm, need, .. } = *shared;
         let posterior = SumsPosterior::new(Arc::clone(table), prior_bound, 1.0 / norm, shared.ridge());
-        let empty = Sums::empty(need.n_features, if need.epochs == Epochs::One { need.rounds } else { 1 });
+        let state = saved.unwrap_or_else(|| {
+            let empty = Sums::empty(need.n_features, if need.epochs == Epochs::One { need.rounds } else { 1 });
+            SumsPolicyState {
+                policy: shared.kind.name.to_owned(),
+                round: 1,
+                items: shared.kind.local.then(|| empty.clone()),
+                released: Arc::new(empty),
+                releases: 0,
+                next_release: 1,
+                repaired: 0,
+                played: Vec::new(),
+            }
+        });
+        let repaired = state.repaired;
         let mut server = Self {
             facts,
             bound: reward.bound,
             noise_std,
             posterior,
-            bounds: shared.keys.spectrum.at(&facts, &empty, need.n_features, shared.ridge(), shared.keys.failure_prob),
-            items: shared.kind.local.then(|| empty.clone()),
-            sums: Arc::new(empty),
-            round: 1,
-            releases: 0,
-            next_release: 1,
-            repaired: 0,
-            played: BTreeSet::new(),
+            bounds: shared.keys.spectrum.at(&facts, &state.released, need.n_features, shared.ridge(), shared.keys.failure_prob),
+            state,
             plays: Plays::new(Arc::clone(table), shared.axes.clone()),
             changed: true,
             open: false,
@@ -116,13 +118,13 @@ impl SumsServer {
             shared,
         };
         server.refresh();
-        server.repaired = 0;
+        server.state.repaired = repaired;
         Ok(server)
     }
 
     /// Sets the sums and recomputes the model; returns whether it is finite.
     pub(super) fn set_sums(&mut self, sums: Sums) -> bool {
-        self.sums = Arc::new(sums);
+        self.state.released = Arc::new(sums);
         self.refresh();
         !self.broken
     }
@@ -131,28 +133,6 @@ impl SumsServer {
     pub(super) fn at(&self, phi: &[f64]) -> Moments {
         let Moments { mean, variance } = self.posterior.at(phi);
         Moments { mean: self.facts.centre + mean, variance }
-    }
-
-    /// Returns the scale of the noise that beta supposes.
-    pub(super) fn noise_std(&self) -> f64 {
-        self.noise_std
-    }
-
-    /// Loads a saved state; returns why it is impossible, or `None` once it is loaded.
-    pub(super) fn load(&mut self, state: SumsPolicyState) -> Option<&'static str> {
-        let n_features = self.shared.need.n_features;
-        let Some(sums) = state.released.sums(n_features) else { return Some("its sums are not possible") };
-        let items = match (state.items.map(|items| items.sums(n_features)), self.shared.kind.local) {
-            (None, false) => None,
-            (Some(Some(items)), true) => Some(items),
-            _ => return Some("its items are not possible"),
-        };
-        self.items = items;
-        (self.round, self.sums, self.releases) = (state.round, Arc::new(sums), state.releases);
-        (self.next_release, self.played) = (state.next_release, state.played.into_iter().collect());
-        self.refresh();
-        self.repaired = state.repaired;
-        None
     }
 
     /// Recomputes the model from the sums.
@@ -172,7 +152,8 @@ impl SumsServer {
     /// Bounds the noise of the sums; their factor is left open.
     fn open(&mut self) {
         let SumsPolicyShared { keys, need, .. } = &*self.shared;
-        self.bounds = keys.spectrum.at(&self.facts, &self.sums, need.n_features, self.shared.ridge(), keys.failure_prob);
+        self.bounds =
+            keys.spectrum.at(&self.facts, &self.state.released, need.n_features, self.shared.ridge(), keys.failure_prob);
         self.open = true;
     }
 
@@ -188,7 +169,7 @@ impl SumsServer {
         let gain = |least: f64| (self.posterior.log_determinant() - m * libm::log(ridge + least)).max(0.0);
         let theory = || {
             // rho beta^{1/2} [Dubey2021, Theorem 1]; t B eps is the error of the features, relative to k(x, x).
-            let error = self.round as f64 * self.bound * table.kernel_error / (norm * norm) / libm::sqrt(below);
+            let error = self.state.round as f64 * self.bound * table.kernel_error / (norm * norm) / libm::sqrt(below);
             let bias = if self.shared.kind.linear {
                 // [ShariffSheffet2018, proposition 4]: the ridge is part of the spectrum.
                 self.bound * libm::sqrt(greatest + ridge)
@@ -205,23 +186,23 @@ impl SumsServer {
 
     /// Opens the model with the current sums and schedules the next release.
     fn take(&mut self) {
-        self.releases += 1;
+        self.state.releases += 1;
         self.open();
         let need = &self.shared.need;
         let m = need.n_features;
         let sums = Extrapolation {
-            gram: self.sums.parts(m).0,
+            gram: self.state.released.parts(m).0,
             diagonal: self.bounds.shift + self.shared.ridge(),
             floor: self.shared.ridge(),
-            users: self.sums.users,
+            users: self.state.released.users,
             n: m,
         };
-        let left = need.releases.saturating_sub(self.releases);
-        self.next_release = self.shared.keys.release.next(self.round, need.rounds, left, &sums).unwrap_or(0);
+        let left = need.releases.saturating_sub(self.state.releases);
+        self.state.next_release = self.shared.keys.release.next(self.state.round, need.rounds, left, &sums).unwrap_or(0);
     }
 
     fn is_due(&self) -> bool {
-        self.round == self.next_release
+        self.state.round == self.state.next_release
     }
 }
 
@@ -231,26 +212,28 @@ impl SumsServer {
     /// The caller must then pass [`SumsServer::open_factor`] to `take_together`, and its result to [`SumsServer::close_factor`],
     /// before any other call.
     pub fn update_open(&mut self, point: usize, signal: &Released<Signal>) {
-        self.played.insert(point as u32);
+        if let Err(place) = self.state.played.binary_search(&(point as u32)) {
+            self.state.played.insert(place, point as u32);
+        }
         match signal.value() {
             Signal::Sums(sums) => {
-                self.sums = Arc::clone(sums);
+                self.state.released = Arc::clone(sums);
                 // Without privacy, servers of the local model receive sums too.
-                if self.items.is_some() {
-                    self.items = Some(Sums::clone(sums));
+                if self.state.items.is_some() {
+                    self.state.items = Some(Sums::clone(sums));
                 }
                 self.take();
             }
             Signal::Item(item) => {
                 let due = self.is_due();
-                if let Some(items) = &mut self.items {
+                if let Some(items) = &mut self.state.items {
                     items.entries.iter_mut().zip(&item.entries).for_each(|(sum, entry)| *sum += entry);
                     items.users += item.users;
                     // The noises of different users are independent, so their variances add.
                     items.gram_std = libm::hypot(items.gram_std, item.gram_std);
                     items.moment_std = libm::hypot(items.moment_std, item.moment_std);
                     if due {
-                        self.sums = Arc::new(items.clone());
+                        self.state.released = Arc::new(items.clone());
                     }
                 }
                 if due {
@@ -259,13 +242,13 @@ impl SumsServer {
             }
             Signal::Nothing | Signal::Reward(_) | Signal::Choice(_) => {}
         }
-        self.round += 1;
+        self.state.round += 1;
     }
 
     /// Returns the model whose factor is left to be computed, and the sums that it is computed from.
     pub fn open_factor(&mut self) -> Option<(&mut SumsPosterior, SumsUpdate<'_>)> {
         let (m, ridge) = (self.shared.need.n_features, self.shared.ridge());
-        let (gram, moment) = self.sums.parts(m);
+        let (gram, moment) = self.state.released.parts(m);
         let always = self.bounds.clips;
         let repair = Repair { always, floor: if always { self.bounds.floor + ridge } else { ridge } };
         let sums = SumsUpdate { gram, moment, diagonal: self.bounds.shift + ridge, repair };
@@ -275,7 +258,7 @@ impl SumsServer {
     /// Takes whether the computed factor was repaired.
     pub fn close_factor(&mut self, repaired: Result<bool, Unusable>) {
         match repaired {
-            Ok(repaired) => self.repaired += u64::from(repaired),
+            Ok(repaired) => self.state.repaired += u64::from(repaired),
             Err(Unusable) => self.broken = true,
         }
         (self.open, self.changed) = (false, true);
@@ -283,14 +266,14 @@ impl SumsServer {
 
     /// Returns the number of rounds in which noise left the model indefinite and it was repaired.
     pub fn repaired(&self) -> u64 {
-        self.repaired
+        self.state.repaired
     }
 
     /// Returns the last release, or the sum of all items; neither contains the points played.
     ///
     /// It is the part of the model that may be published, enough for [`super::PolicyMaker::predict`].
     pub fn parameters(&self) -> serde_json::Value {
-        serde_json::json!(SumsParameters::of(self.items.as_ref().unwrap_or(&self.sums)))
+        serde_json::json!(self.state.items.as_ref().unwrap_or(&self.state.released))
     }
 }
 
@@ -311,7 +294,7 @@ impl PolicyModel for SumsServer {
 impl Policy for SumsServer {
     fn propose(&mut self, _streams: &mut PolicyStreams) -> Proposal {
         let SumsPolicyShared { keys, table, .. } = &*self.shared;
-        if keys.initial.is_random(self.round) {
+        if keys.initial.is_random(self.state.round) {
             return Proposal::Random { source: RandomSource::Design, n_points: table.n_points };
         }
         Proposal::Score { beta: self.beta() }
@@ -338,25 +321,16 @@ impl Policy for SumsServer {
     }
 
     fn recommend(&self) -> Option<usize> {
-        let means: Vec<(usize, f64)> =
-            self.played.iter().map(|&point| (point as usize, self.posterior.mean(self.plays.features(point as usize)))).collect();
+        let means: Vec<(usize, f64)> = self
+            .state
+            .played
+            .iter()
+            .map(|&point| (point as usize, self.posterior.mean(self.plays.features(point as usize))))
+            .collect();
         lowest_within_tie(&means)
     }
 
-    fn told(&self) -> u64 {
-        self.round - 1
-    }
-
     fn save(&self) -> serde_json::Value {
-        serde_json::json!(SumsPolicyState {
-            policy: self.shared.kind.name.to_owned(),
-            round: self.round,
-            released: SumsParameters::of(&self.sums),
-            items: self.items.as_ref().map(SumsParameters::of),
-            releases: self.releases,
-            next_release: self.next_release,
-            repaired: self.repaired,
-            played: self.played.iter().copied().collect(),
-        })
+        serde_json::json!(self.state)
     }
 }

@@ -22,16 +22,6 @@ pub enum Moment {
 }
 
 impl Moment {
-    /// Reads the key `moment` (v).
-    pub fn parse_reward(args: &Args<'_>) -> Self {
-        Self::parse(
-            args,
-            "moment",
-            "v: bound on the moment of a released reward, or `train`: its mean over the train readings",
-            "B² + variance of noise and mechanism",
-        )
-    }
-
     /// Reads the key `noise_moment` (c).
     pub fn parse_noise(args: &Args<'_>) -> Self {
         let doc = "c: bound on the second moment of a released reward's noise, or `train`: its mean over the train readings";
@@ -118,7 +108,8 @@ impl TailKeys {
             "moment" => Some(Tails::Moment),
             _ => None,
         };
-        let moment = Moment::parse_reward(args);
+        let doc = "v: bound on the moment of a released reward, or `train`: its mean over the train readings";
+        let moment = Moment::parse(args, "moment", doc, "B² + variance of noise and mechanism");
         let doc = "1 + a: the order of the moment that v bounds, for rewards without a second moment";
         let order = args.number("moment_order", doc).above(1.0).at_most(2.0).or(2.0);
         Self { stated, moment, order }
@@ -182,17 +173,18 @@ impl TailMoments {
         let noise = stated_noise.or(own.map(|own| own + released.mechanism_variance));
         let reward = stated_reward.or(noise.map(|noise| power(facts.bound * facts.bound + noise, 0.5 * order)));
         let (Some(reward), Some(noise)) = (reward, noise.or(stated_reward)) else {
-            return Err(Diagnostic::new(format!(
-                "`{policy}` needs a bound on the second moment of a reward, and the environment's noise has no known variance"
-            ))
-            .hint(if policy == "moma-gp-ucb" {
-                "give `noise_moment = …` in the policy"
-            } else {
-                "give `moment = …` in the policy"
-            }));
+            return Err(unknown_moment(policy, if policy == "moma-gp-ucb" { "noise_moment" } else { "moment" }));
         };
         Ok(Self { reward, noise })
     }
+}
+
+/// Returns the error of a policy that needs a moment bound, which its spec can state under a key.
+pub fn unknown_moment(policy: &str, key: &str) -> Diagnostic {
+    Diagnostic::new(format!(
+        "`{policy}` needs a bound on the second moment of a reward, and the environment's noise has no known variance"
+    ))
+    .hint(format!("give `{key} = …` in the policy"))
 }
 
 #[cfg(test)]

@@ -13,8 +13,8 @@
 use super::exploration_factor::{ExplorationFactor, NoiseMeasure};
 use super::gp_policy::{Ridge, Rule, failure_prob, gp_plan};
 use super::noise_scale::NoiseScale;
-use super::tail_moments::{TailKeys, Tails, power};
-use super::{PolicyPlan, RoundFacts, Setting};
+use super::tail_moments::{TailKeys, Tails, power, unknown_moment};
+use super::{PolicyPlan, PosteriorPlan, RoundFacts, Setting};
 use privateer_config::error::Diagnostic;
 use privateer_config::params::Args;
 use privateer_gp::TrainReadings;
@@ -27,7 +27,7 @@ pub fn parse(args: &Args<'_>) -> PolicyPlan {
     let theta = args.number("tail_parameter", doc).at_least(0.1).at_most(10.0).optional("`tails` decides");
     let doc = "the noise exceeds x in magnitude with probability at most exp(-(x/tail_scale)^(1/theta))";
     let sub_weibull = theta.zip(Some(args.number("tail_scale", doc).above(0.0).or(1.0)));
-    gp_plan(args, "tgp-ucb", Ridge::Stated(1.0), move |setting, ridge| {
+    gp_plan(args, "tgp-ucb", Ridge::Stated(1.0), PosteriorPlan::parse, move |setting, ridge| {
         let (tail, bound, root) = (Tail::of(setting, tails, sub_weibull)?, setting.facts.bound, libm::sqrt(ridge));
         let noise = noise_of(beta, setting, tail)?;
         let factor = move |round: &RoundFacts| {
@@ -98,12 +98,7 @@ impl Tail {
         if released.output_range.is_some() {
             return Ok(Self::Light);
         }
-        let unknown = || {
-            Diagnostic::new(
-                "`tgp-ucb` needs a bound on the second moment of a reward, and the environment's noise has no known variance",
-            )
-            .hint("give `moment = …` in the policy")
-        };
+        let unknown = || unknown_moment("tgp-ucb", "moment");
         if let Some((theta, scale)) = sub_weibull
             && released.mechanism_variance == 0.0
         {

@@ -3,10 +3,9 @@
 //! The bound is the mean of n plays plus `sqrt(8 ln t) R / sqrt(n)` for rewards of sub-Gaussian scale R, which is the printed
 //! `sqrt(2 ln t / n)` for rewards in [0, 1]. Noise of a local mechanism counts in R, and Laplace noise has a bound of its own.
 
-use super::contract::check_saved;
 use super::mean_noise::MeanNoise;
-use super::{ExplorationFactor, Policy, PolicyMaker, PolicyPlan, PolicyStreams, Problem, Proposal, Setting};
-use privateer_config::error::{Diagnostic, Error};
+use super::{ExplorationFactor, Policy, PolicyMaker, PolicyPlan, PolicyStreams, Problem, Proposal, SavedState, Setting};
+use privateer_config::error::Error;
 use privateer_config::params::Args;
 use privateer_gp::posterior::Visits;
 use privateer_privacy::{Released, Signal};
@@ -26,28 +25,16 @@ struct Ucb1Maker {
     n_points: usize,
 }
 
-impl Ucb1Maker {
-    fn policy(&self, setting: &Setting, visits: Visits) -> Result<Box<dyn Policy>, Error> {
+impl PolicyMaker for Ucb1Maker {
+    fn policy(&self, setting: &Setting, saved: Option<serde_json::Value>) -> Result<Box<dyn Policy>, Error> {
+        let saved = SavedState::of(NAME, saved)?.map(|mut saved| saved.visits(self.n_points));
+        let visits = saved.transpose()?.unwrap_or_default();
         let noise = MeanNoise::of(setting).map_err(Error::input)?;
         let (arms, told) = (vec![0.0; self.n_points], visits.n_observations());
         let mut policy =
             Ucb1 { beta: self.beta, noise, visits, told, means: arms.clone(), deviations: arms.clone(), scores: arms };
         (0..policy.visits.n_distinct()).for_each(|slot| policy.refresh(slot));
         Ok(Box::new(policy))
-    }
-}
-
-impl PolicyMaker for Ucb1Maker {
-    fn make(&self, setting: &Setting) -> Result<Box<dyn Policy>, Error> {
-        self.policy(setting, Visits::default())
-    }
-
-    fn restore(&self, setting: &Setting, mut state: serde_json::Value) -> Result<Box<dyn Policy>, Error> {
-        check_saved(&state, NAME)?;
-        let unreadable = |why: String| Diagnostic::new(format!("the saved visits of `{NAME}` cannot be read: {why}")).error();
-        let visits: Visits = serde_json::from_value(state["visits"].take()).map_err(|source| unreadable(source.to_string()))?;
-        visits.check(self.n_points).map_err(|why| unreadable(why.to_owned()))?;
-        self.policy(setting, visits)
     }
 }
 
@@ -104,10 +91,6 @@ impl Policy for Ucb1 {
 
     fn recommend(&self) -> Option<usize> {
         self.visits.best_average()
-    }
-
-    fn told(&self) -> u64 {
-        self.told
     }
 
     fn save(&self) -> serde_json::Value {

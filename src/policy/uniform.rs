@@ -1,8 +1,7 @@
 //! Implements `uniform`: a uniformly random point, the baseline that a private policy must beat.
 
-use super::contract::check_saved;
-use super::{Policy, PolicyMaker, PolicyPlan, PolicyStreams, Problem, Proposal, RandomSource, Setting};
-use privateer_config::error::{Diagnostic, Error};
+use super::{Policy, PolicyMaker, PolicyPlan, PolicyStreams, Problem, Proposal, RandomSource, SavedState, Setting};
+use privateer_config::error::Error;
 use privateer_config::params::Args;
 use privateer_gp::posterior::Visits;
 use privateer_privacy::{Released, Signal};
@@ -22,28 +21,15 @@ struct UniformMaker {
 }
 
 impl PolicyMaker for UniformMaker {
-    fn make(&self, _setting: &Setting) -> Result<Box<dyn Policy>, Error> {
-        Ok(Box::new(self.policy(Visits::default())))
-    }
-
-    fn restore(&self, _setting: &Setting, state: serde_json::Value) -> Result<Box<dyn Policy>, Error> {
-        check_saved(&state, NAME)?;
-        let unreadable = |why: String| Diagnostic::new(format!("the saved visits of `{NAME}` cannot be read: {why}")).error();
-        let visits: Visits = serde_json::from_value(state["visits"].clone()).map_err(|source| unreadable(source.to_string()))?;
-        visits.check(self.n_points).map_err(|why| unreadable(why.to_owned()))?;
-        Ok(Box::new(self.policy(visits)))
-    }
-}
-
-impl UniformMaker {
-    fn policy(&self, visits: Visits) -> UniformPolicy {
-        UniformPolicy { n_points: self.n_points, visits }
+    fn policy(&self, _setting: &Setting, saved: Option<serde_json::Value>) -> Result<Box<dyn Policy>, Error> {
+        let saved = SavedState::of(NAME, saved)?.map(|mut saved| saved.visits(self.n_points));
+        let visits = saved.transpose()?.unwrap_or_default();
+        Ok(Box::new(UniformPolicy { n_points: self.n_points, visits }))
     }
 }
 
 struct UniformPolicy {
     n_points: usize,
-    /// Rewards of the points that were played.
     visits: Visits,
 }
 
@@ -60,10 +46,6 @@ impl Policy for UniformPolicy {
     /// Returns the point with the highest average released reward, because there is no model.
     fn recommend(&self) -> Option<usize> {
         self.visits.best_average()
-    }
-
-    fn told(&self) -> u64 {
-        self.visits.n_observations()
     }
 
     fn save(&self) -> serde_json::Value {

@@ -24,67 +24,57 @@ pub struct Kind {
     pub keys: Vec<KeyDoc>,
 }
 
+/// Returns the items of one kind.
+type Items = fn(&Registry) -> Vec<Kind>;
+
+/// The kinds that can be listed, in the order of a spec.
+const KINDS: [(&str, Items); 14] = [
+    ("environment", |registry| each(registry, ENVIRONMENTS, |_| ())),
+    ("contextual-environment", |registry| each(registry, CONTEXTUAL_ENVIRONMENTS, |_| ())),
+    ("kernel", kernels),
+    ("noise", |registry| each(registry, NOISES, |_| ())),
+    ("mechanism", mechanisms),
+    ("curator", |_| CURATORS.iter().map(|entry| without_keys((entry.name, entry.summary, entry.paper))).collect()),
+    ("policy", |registry| each(registry, POLICIES, |_| ())),
+    ("contextual-policy", |registry| each(registry, CONTEXTUAL_POLICIES, |_| ())),
+    ("features", |registry| each(registry, FEATURES, |_| ())),
+    ("problem", |registry| each(registry, PROBLEMS, |_| ())),
+    ("set", |registry| each(registry, SETS, |_| ())),
+    ("loss", |registry| each(registry, LOSSES, |_| ())),
+    ("gradient-noise", |_| GRADIENT_NOISES.iter().map(|entry| without_keys((entry.name, entry.summary, entry.paper))).collect()),
+    ("learner", |registry| each(registry, LEARNERS, |args| drop(Rates::parse(args)))),
+];
+
 /// Returns the kinds that can be listed, in the order of a spec.
 pub fn kinds() -> [&'static str; 14] {
-    [
-        "environment",
-        "contextual-environment",
-        "kernel",
-        "noise",
-        "mechanism",
-        "curator",
-        "policy",
-        "contextual-policy",
-        "features",
-        "problem",
-        "set",
-        "loss",
-        "gradient-noise",
-        "learner",
-    ]
+    KINDS.map(|(kind, _)| kind)
 }
 
 /// Returns all items of one kind, with the keys that each reads; empty for an unknown kind.
 pub fn documentation(registry: &Registry, kind: &str) -> Vec<Kind> {
-    match kind {
-        "environment" => each(registry, ENVIRONMENTS, |_| ()),
-        "contextual-environment" => each(registry, CONTEXTUAL_ENVIRONMENTS, |_| ()),
-        "contextual-policy" => each(registry, CONTEXTUAL_POLICIES, |_| ()),
-        "kernel" => {
-            let own = KERNELS.iter().map(|entry| {
-                documented(registry, (entry.name, entry.summary, entry.paper), |args| match entry.build {
-                    KernelBuild::Function(build) => drop(build(args)),
-                    KernelBuild::Composed(build) => drop(build(args)),
-                    KernelBuild::Empirical(build) => drop(build(args)),
-                })
-            });
-            own.chain(each::<Arc<dyn Kernel>>(registry, &[], |_| ())).collect()
-        }
-        "noise" => each(registry, NOISES, |_| ()),
-        "policy" => each(registry, POLICIES, |_| ()),
-        "features" => each(registry, FEATURES, |_| ()),
-        "mechanism" => MECHANISMS
-            .iter()
-            .map(|entry| (entry.name, entry.summary, entry.paper))
-            // `none` serves both kinds, so it is listed once.
-            .chain(SUMS.iter().filter(|entry| entry.name != "none").map(|entry| (entry.name, entry.summary, entry.paper)))
-            .chain(registry.added().of::<OutsideEntry>().map(|item| (item.name, item.summary, "")))
-            .map(|(name, summary, paper)| Kind { name, summary, paper, keys: Vec::new() })
-            .collect(),
-        "curator" => CURATORS
-            .iter()
-            .map(|entry| Kind { name: entry.name, summary: entry.summary, paper: entry.paper, keys: Vec::new() })
-            .collect(),
-        "problem" => each(registry, PROBLEMS, |_| ()),
-        "set" => each(registry, SETS, |_| ()),
-        "loss" => each(registry, LOSSES, |_| ()),
-        "gradient-noise" => GRADIENT_NOISES
-            .iter()
-            .map(|entry| Kind { name: entry.name, summary: entry.summary, paper: entry.paper, keys: Vec::new() })
-            .collect(),
-        "learner" => each(registry, LEARNERS, |args| drop(Rates::parse(args))),
-        _ => Vec::new(),
-    }
+    KINDS.iter().find(|(known, _)| *known == kind).map_or_else(Vec::new, |(_, items)| items(registry))
+}
+
+fn kernels(registry: &Registry) -> Vec<Kind> {
+    let own = KERNELS.iter().map(|entry| {
+        registry.kind((entry.name, entry.summary, entry.paper), |args| match entry.build {
+            KernelBuild::Function(build) => drop(build(args)),
+            KernelBuild::Composed(build) => drop(build(args)),
+            KernelBuild::Empirical(build) => drop(build(args)),
+        })
+    });
+    own.chain(each::<Arc<dyn Kernel>>(registry, &[], |_| ())).collect()
+}
+
+fn mechanisms(registry: &Registry) -> Vec<Kind> {
+    MECHANISMS
+        .iter()
+        .map(|entry| (entry.name, entry.summary, entry.paper))
+        // `none` serves both kinds, so it is listed once.
+        .chain(SUMS.iter().filter(|entry| entry.name != "none").map(|entry| (entry.name, entry.summary, entry.paper)))
+        .chain(registry.added().of::<OutsideEntry>().map(|item| (item.name, item.summary, "")))
+        .map(without_keys)
+        .collect()
 }
 
 /// Reads each item of a list from an empty table: the keys that it reads are its documentation.
@@ -95,7 +85,7 @@ fn each<T: 'static>(registry: &Registry, list: List<T>, more: impl Fn(&Args<'_>)
     facts
         .chain(registry.added().of::<T>().map(|item| (item.name, item.summary, "")))
         .map(|facts| {
-            documented(registry, facts, |args| {
+            registry.kind(facts, |args| {
                 drop(args.items(list).read(facts.0, args));
                 more(args);
             })
@@ -103,11 +93,24 @@ fn each<T: 'static>(registry: &Registry, list: List<T>, more: impl Fn(&Args<'_>)
         .collect()
 }
 
-/// Returns an item with the keys that `read` asks for.
-fn documented(registry: &Registry, facts: (&'static str, &'static str, &'static str), read: impl Fn(&Args<'_>)) -> Kind {
-    let sink = Sink::new(Sources::default()).with_added(registry.added().clone());
-    let args = Args::dry(&sink);
-    read(&args);
-    let (name, summary, paper) = facts;
-    Kind { name, summary, paper, keys: args.documented() }
+/// Name, summary and paper of an item.
+type Facts = (&'static str, &'static str, &'static str);
+
+/// Returns an item whose keys are those of a table that reads it.
+fn without_keys((name, summary, paper): Facts) -> Kind {
+    Kind { name, summary, paper, keys: Vec::new() }
+}
+
+impl Registry {
+    /// Returns the keys that `read` asks for.
+    pub(crate) fn documented(&self, read: impl FnOnce(&Args<'_>)) -> Vec<KeyDoc> {
+        let sink = Sink::new(Sources::default()).with_added(self.added().clone());
+        let args = Args::dry(&sink);
+        read(&args);
+        args.documented()
+    }
+
+    fn kind(&self, facts: Facts, read: impl FnOnce(&Args<'_>)) -> Kind {
+        Kind { keys: self.documented(read), ..without_keys(facts) }
+    }
 }

@@ -38,36 +38,6 @@ impl Registry {
         self
     }
 
-    /// Adds a kernel, a function of two points.
-    #[must_use]
-    pub fn with_kernel<K: Kernel + 'static>(
-        self,
-        name: &str,
-        summary: &str,
-        read: impl Fn(&Args<'_>) -> K + Send + Sync + 'static,
-    ) -> Self {
-        self.with(name, summary, move |args| -> Arc<dyn Kernel> {
-            let kernel = read(args);
-            args.finish();
-            Arc::new(kernel)
-        })
-    }
-
-    /// Adds an observation noise.
-    #[must_use]
-    pub fn with_noise<N: Noise + 'static>(
-        self,
-        name: &str,
-        summary: &str,
-        read: impl Fn(&Args<'_>) -> N + Send + Sync + 'static,
-    ) -> Self {
-        self.with(name, summary, move |args| -> Arc<dyn Noise> {
-            let noise = read(args);
-            args.finish();
-            Arc::new(noise)
-        })
-    }
-
     /// Adds a mechanism that releases one reward at a time.
     ///
     /// Its ledger says "claimed by NAME, not verified", with `proof`; an audit attacks it like any other.
@@ -90,32 +60,54 @@ impl Registry {
 }
 
 macro_rules! adding {
-    ($($(#[$doc:meta])* $name:ident: $item:ident: $bound:path => $plan:ty as $make:expr;)*) => {
+    ($($(#[$attribute:meta])* $name:ident: $item:ident: $bound:path => $plan:ty as $make:expr;)*) => {
         impl Registry {
-            $($(#[$doc])*
+            $($(#[$attribute])*
             pub fn $name<$item: $bound + 'static>(
                 self,
                 name: &str,
                 summary: &str,
                 read: impl Fn(&Args<'_>) -> $item + Send + Sync + 'static,
             ) -> Self {
-                self.with(name, summary, move |args| -> $plan { $make(read(args)) })
+                self.with(name, summary, move |args| -> $plan { $make(read(args), args) })
             })*
         }
     };
 }
 
+/// Takes an item whose keys are read.
+fn plan<T: Into<P>, P>(item: T, _args: &Args<'_>) -> P {
+    item.into()
+}
+
+/// Takes an item of which more keys are read.
+fn shared<T>(item: T, _args: &Args<'_>) -> Arc<T> {
+    Arc::new(item)
+}
+
+/// Refuses further keys in the table of an item.
+fn finished<T>(item: T, args: &Args<'_>) -> Arc<T> {
+    args.finish();
+    Arc::new(item)
+}
+
 adding! {
+    /// Adds a kernel, a function of two points.
+    #[must_use]
+    with_kernel: K: Kernel => Arc<dyn Kernel> as finished;
+    /// Adds an observation noise.
+    #[must_use]
+    with_noise: N: Noise => Arc<dyn Noise> as finished;
     /// Adds a policy over the points of a domain; see [`crate::policy::OwnPolicy`] for the short way.
-    with_policy: P: Into<PolicyPlan> => PolicyPlan as Into::into;
+    with_policy: P: Into<PolicyPlan> => PolicyPlan as plan;
     /// Adds a policy that chooses arms by contexts.
-    with_contextual_policy: P: Into<ContextPolicyPlan> => ContextPolicyPlan as Into::into;
+    with_contextual_policy: P: Into<ContextPolicyPlan> => ContextPolicyPlan as plan;
     /// Adds an environment; see [`crate::env::FnEnvironment`] for the short way.
-    with_environment: E: Into<EnvironmentPlan> => EnvironmentPlan as Into::into;
+    with_environment: E: Into<EnvironmentPlan> => EnvironmentPlan as plan;
     /// Adds an environment that shows arms to users with contexts.
-    with_contextual_environment: E: Into<EnvironmentPlan<Contextual>> => EnvironmentPlan<Contextual> as Into::into;
+    with_contextual_environment: E: Into<EnvironmentPlan<Contextual>> => EnvironmentPlan<Contextual> as plan;
     /// Adds a feature map.
-    with_features: F: FeaturesPlan => Arc<dyn FeaturesPlan> as Arc::new;
+    with_features: F: FeaturesPlan => Arc<dyn FeaturesPlan> as shared;
     /// Adds a learner of online convex optimization.
-    with_learner: L: Into<LearnerPlan> => LearnerPlan as Into::into;
+    with_learner: L: Into<LearnerPlan> => LearnerPlan as plan;
 }

@@ -2,10 +2,11 @@
 //!
 //! Without the table, policies see the inputs.
 
+use super::places::KeyPlaces;
 use super::privacy::{RequestDocs, request};
 use crate::registry::CURATORS;
-use privateer_config::error::{Diagnostic, Error, Place, Sources};
-use privateer_config::params::{Args, KeyDoc, Sink, Table};
+use privateer_config::error::Error;
+use privateer_config::params::{Args, Table};
 use privateer_privacy::curator::{Curator, CuratorEntry, InputsNeed, Scaled};
 use privateer_privacy::{Guarantee, Protects, Refusal, Request, automatic};
 use std::sync::Arc;
@@ -18,19 +19,8 @@ pub struct CuratorPlan {
     need: InputsNeed,
     norm: Option<f64>,
     bound: Option<f64>,
-    /// Place of each key, for refusals.
-    places: Vec<(&'static str, Place)>,
+    places: KeyPlaces,
 }
-
-/// Returns the keys of the table, for listings.
-pub fn curator_keys() -> Vec<KeyDoc> {
-    let sink = Sink::new(Sources::default());
-    let args = Args::dry(&sink);
-    CuratorPlan::parse(&args, &Table::default());
-    args.documented()
-}
-
-const KEYS: [&str; 8] = ["mechanism", "calibration", "epsilon", "delta", "radius", "columns", "norm", "bound"];
 
 impl CuratorPlan {
     /// Returns the largest distance between neighbouring rows, in units of the inputs.
@@ -71,28 +61,19 @@ impl CuratorPlan {
         let name = automatic(request.mechanism, Protects::Inputs, request.calibration);
         request.mechanism = name;
         let entry = CURATORS.iter().find(|entry| entry.name == name)?;
-        let mut missing = false;
         for (key, expected) in [
             ("epsilon", "a finite number > 0, the privacy loss of one row of the inputs"),
             ("delta", "a number > 0 and < 1, at most one over the number of rows"),
         ] {
             if !args.has(key) {
                 args.missing(key, expected);
-                missing = true;
             }
         }
         // A number out of range was already reported.
-        if missing || request.budget.epsilon.is_none() || request.budget.delta.is_none() {
+        if request.budget.epsilon.is_none() || request.budget.delta.is_none() {
             return None;
         }
-        let sources = args.sink().sources();
-        let places = KEYS
-            .iter()
-            .filter_map(|&key| {
-                let span = table.get(key).and_then(|node| node.span.as_ref()).or(table.span.as_ref())?;
-                Some((key, sources.place(span)))
-            })
-            .collect();
+        let places = KeyPlaces::of(args, table);
         let need = InputsNeed { radius, columns: columns.map(|r| r as usize) };
         Some(Self { entry, request, need, norm, bound, places })
     }
@@ -112,9 +93,6 @@ impl CuratorPlan {
 
     /// Places a refusal at the key that caused it.
     pub fn place(&self, refusal: Refusal) -> Error {
-        let mut diagnostic = Diagnostic::new(refusal.message).expected(refusal.expected);
-        diagnostic.hint = refusal.hint;
-        diagnostic.place = self.places.iter().find(|(key, _)| *key == refusal.key).map(|(_, place)| Box::new(place.clone()));
-        Error::input(diagnostic)
+        self.places.place(refusal, None)
     }
 }

@@ -2,7 +2,8 @@
 //!
 //! The budget is for one user's interaction.
 
-use super::privacy::{RequestDocs, clip_range, participation, place_of, places_of, request};
+use super::places::KeyPlaces;
+use super::privacy::{RequestDocs, clip_range, participation, request};
 use privateer_config::error::{Error, Place, Span};
 use privateer_config::params::{Args, Table};
 use privateer_privacy::{Refusal, Request};
@@ -26,7 +27,7 @@ pub const INTERACTION_MECHANISMS: [&str; 11] = [
 #[derive(Debug, Clone)]
 pub struct InteractionPlan {
     request: Request,
-    places: Vec<(&'static str, Place)>,
+    places: KeyPlaces,
     /// Places of the policy's own keys, and of its table.
     of_policy: (Vec<(String, Place)>, Option<Place>),
 }
@@ -51,7 +52,7 @@ impl InteractionPlan {
         args.finish();
         let place = |span: &Span| args.sink().sources().place(span);
         let keys = policy.entries.iter().filter_map(|entry| Some((entry.key.clone(), place(entry.node.span.as_ref()?))));
-        Self { request, places: places_of(args, table), of_policy: (keys.collect(), policy.span.as_ref().map(place)) }
+        Self { request, places: KeyPlaces::of(args, table), of_policy: (keys.collect(), policy.span.as_ref().map(place)) }
     }
 
     /// Returns the request.
@@ -64,11 +65,7 @@ impl InteractionPlan {
     /// If nobody wrote that key, the place is the policy's.
     pub fn place(&self, refusal: Refusal) -> Error {
         let (keys, table) = &self.of_policy;
-        let key = refusal.key;
-        let own = || keys.iter().find(|(known, _)| known == key).map(|(_, place)| place).or(table.as_ref());
-        match (self.places.iter().any(|(known, _)| *known == key), own()) {
-            (false, Some(place)) => place_of(refusal, &[(key, place.clone())]),
-            _ => place_of(refusal, &self.places),
-        }
+        let own = keys.iter().find(|(known, _)| known == refusal.key).map(|(_, place)| place);
+        self.places.place(refusal, own.or(table.as_ref()))
     }
 }

@@ -3,28 +3,23 @@
 //! The entries come from the registry. Mechanisms and noises on gradients have the keys of `[privacy]`, curators those of
 //! `[curator]`.
 
-use super::curator::curator_keys;
-use super::online::gradient_privacy_keys;
-use super::privacy::privacy_keys;
+use super::{CuratorPlan, PrivacyPlan, online};
 use crate::registry::{Kind, Registry, documentation};
+use privateer_config::params::Table;
+use privateer_privacy::Protection;
 
 /// Returns the entries of one kind ([`crate::registry::kinds`]); empty for an unknown kind.
 pub fn listing(registry: &Registry, kind: &str) -> Vec<Kind> {
     let mut entries = documentation(registry, kind);
-    if kind == "mechanism" {
-        for entry in &mut entries {
-            entry.keys = privacy_keys();
-        }
-    }
-    if kind == "gradient-noise" {
-        for entry in &mut entries {
-            entry.keys = gradient_privacy_keys();
-        }
-    }
-    if kind == "curator" {
-        for entry in &mut entries {
-            entry.keys = curator_keys();
-        }
-    }
+    let (builtin, table) = (Registry::builtin(), Table::default());
+    let keys = match kind {
+        "mechanism" => builtin.documented(|args| drop(PrivacyPlan::parse(args, &table, true, Protection::Rewards))),
+        "gradient-noise" => builtin.documented(|args| {
+            online::request(args, true);
+        }),
+        "curator" => builtin.documented(|args| drop(CuratorPlan::parse(args, &table))),
+        _ => return entries,
+    };
+    entries.iter_mut().for_each(|entry| entry.keys.clone_from(&keys));
     entries
 }

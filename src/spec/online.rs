@@ -1,43 +1,55 @@
 //! Reads online convex runs: `[problem]` and `[[learner]]`, not `[environment]` and `[[policy]]`.
 
-use super::OnlinePlan;
 use super::cell::{CellPlan, Role, Task};
+use super::places::KeyPlaces;
 use super::privacy::{self, RequestDocs};
-use super::resolved::SharedValues;
-use super::written::{json_of, nested, note_defaults, overlaid, tables, written_json};
-use crate::oco::learner::{GradientRequest, Rates};
+use super::reader::SpecReader;
+use super::written::{ListWords, Listed, PartRead, json_of, listed, nested, note_defaults, overlaid, part, tables, written_json};
+use crate::oco::learner::{GradientRequest, LearnerPlan, Rates};
 use crate::oco::problem::ProblemPlan;
 use crate::registry::{LEARNERS, PROBLEMS};
-use crate::spec::path;
-use privateer_config::error::{Diagnostic, Place, Sources};
-use privateer_config::params::{Args, KeyDoc, Scalar, Sink, Table, Value};
-use std::cell::RefCell;
-use std::collections::BTreeMap;
+use privateer_config::error::{Error, Place};
+use privateer_config::params::{Args, Scalar, Table};
+use privateer_privacy::Refusal;
 use std::sync::Arc;
 
-const KEYS: [&str; 10] = [
-    "mechanism",
-    "calibration",
-    "epsilon",
-    "delta",
-    "participations",
-    "separation",
-    "clip",
-    "factorisation",
-    "stated_smoothness",
-    "stated_lipschitz",
-];
+const LEARNER: ListWords = ListWords {
+    key: "learner",
+    plural: "learners",
+    label_doc: "name of the learner in results and of its random streams",
+    expected: ["different labels that are not empty: add `label = \"…\"`"; 2],
+};
 
-/// Returns the keys of `[privacy]` in online convex runs, for listings.
-pub fn gradient_privacy_keys() -> Vec<KeyDoc> {
-    let sink = Sink::new(Sources::default());
-    let args = Args::dry(&sink);
-    request(&args, true);
-    args.documented()
+/// Combines one problem with one learner.
+#[derive(Clone)]
+pub struct OnlinePlan {
+    /// The problem.
+    pub problem: Arc<ProblemPlan>,
+    /// The learner.
+    pub learner: Arc<LearnerPlan>,
+    /// The choice of its learning rate.
+    pub rates: Rates,
+    /// The request for its noise.
+    pub request: GradientRequest,
+    /// Places of the keys of `[privacy]`.
+    places: KeyPlaces,
+    place: Option<Place>,
+}
+
+impl OnlinePlan {
+    /// Returns the same learner with the same request, on another problem at stated rates.
+    pub fn on(&self, problem: Arc<ProblemPlan>, rates: Rates) -> Self {
+        Self { problem, rates, ..self.clone() }
+    }
+
+    /// Places a refusal at the key that caused it.
+    pub fn place(&self, refusal: Refusal) -> Error {
+        self.places.place(refusal, self.place.as_ref())
+    }
 }
 
 /// Reads `[privacy]`.
-fn request(args: &Args<'_>, stated: bool) -> GradientRequest {
+pub(super) fn request(args: &Args<'_>, stated: bool) -> GradientRequest {
     let words = ["auto", "none", "gaussian", "generalized-gaussian", "privunit", "laplace", "gumbel"];
     let mut spec = privacy::request(
         args,
@@ -72,64 +84,27 @@ fn request(args: &Args<'_>, stated: bool) -> GradientRequest {
     GradientRequest { spec, clips, factorisation, stated_smoothness, stated_lipschitz }
 }
 
-/// Holds the parts that the cells of one sweep point share.
-pub(super) struct SweepPointParts<'a> {
-    pub(super) table: &'a Table,
-    pub(super) swept: &'a [(String, Scalar)],
-    pub(super) rounds: u64,
-    pub(super) sink: &'a Sink,
-    /// Parameters of the cells so far.
-    pub(super) resolved: &'a RefCell<SharedValues>,
-}
-
-/// Returns the problem of a sweep point; `None` after a mistake.
-fn problem(
-    shared: &SweepPointParts<'_>,
-    top: &Args<'_>,
-    defaults: &mut BTreeMap<String, String>,
-) -> Option<(String, Arc<ProblemPlan>, Option<Place>)> {
-    let Value::Table(written) = &shared.table.get("problem")?.value else { return None };
-    let args = top.table("problem");
-    let kind = args.kind("problem", &args.items(PROBLEMS).names())?;
-    let label = args.one_line("label", "name of the problem's random streams").unwrap_or_else(|| kind.clone());
-    let plan: Arc<ProblemPlan> = Arc::from(args.items(PROBLEMS).read(&kind, &args)?);
-    args.finish();
-    note_defaults("problem", &args.documented(), &written_json(written), defaults);
-    let place = written.span.as_ref().map(|span| shared.sink.sources().place(span));
-    Some((label, plan, place))
-}
-
-/// Appends the cells of one sweep point; records mistakes in the sink.
-pub(super) fn cells_at(shared: &SweepPointParts<'_>, cells: &mut Vec<CellPlan>) {
-    let SweepPointParts { table, swept, rounds, sink, resolved } = *shared;
+/// Appends the cells of one sweep point; records mistakes in the reader's sink.
+pub(super) fn cells_at(
+    reader: &SpecReader<'_>,
+    table: &Table,
+    swept: &[(String, Scalar)],
+    rounds: u64,
+    cells: &mut Vec<CellPlan>,
+) {
+    let sink = reader.sink;
     let top = Args::new(table, "", sink);
-    let mut defaults = BTreeMap::new();
-    let problem = problem(shared, &top, &mut defaults);
+    let (problems, learners) = (top.items(PROBLEMS), top.items(LEARNERS).names());
+    let read = |kind: &str, args: &Args<'_>| Some(Arc::from(problems.read(kind, args)?));
+    let problem: Option<PartRead<Arc<ProblemPlan>>> =
+        part((&top, table), "problem", "name of the problem's random streams", &problems.names(), read);
     let problem_json = json_of(table, "problem");
     let base_privacy = nested(table, "privacy");
-    let Some(learners) = tables(&top, table, "learner") else { return };
+    let Some(items) = tables(&top, table, "learner") else { return };
     let mut labels: Vec<String> = Vec::new();
-    for (i, item) in learners.iter().enumerate() {
-        let Value::Table(written) = &item.value else {
-            let diagnostic = Diagnostic::new("a learner is not a table").expected("`[[learner]]` with a `kind`");
-            sink.push_at(item.span.as_ref(), diagnostic);
-            continue;
-        };
-        let shown = path::name_of(item).map_or_else(|| i.to_string(), str::to_owned);
-        let args = Args::new(written, format!("learner.{shown}"), sink);
-        let Some(kind) = args.kind("learner", &args.items(LEARNERS).names()) else { continue };
-        let label =
-            args.one_line("label", "name of the learner in results and of its random streams").unwrap_or_else(|| kind.clone());
-        if label.trim().is_empty() || labels.contains(&label) {
-            let key = if args.has("label") { "label" } else { "kind" };
-            let problem = if label.trim().is_empty() {
-                "the learner's label is empty".to_owned()
-            } else {
-                format!("two learners have the label `{label}`")
-            };
-            args.reject(key, problem, "different labels that are not empty: add `label = \"…\"`");
-            continue;
-        }
+    for item in items.iter().enumerate() {
+        let Some(found) = listed(&top, item, &LEARNER, &learners, &labels) else { continue };
+        let Listed { table: written, args, kind, label, .. } = found;
         let Some(learner) = args.items(LEARNERS).read(&kind, &args) else { continue };
         let learner = Arc::new(learner);
         let rates = Rates::parse(&args);
@@ -143,35 +118,31 @@ pub(super) fn cells_at(shared: &SweepPointParts<'_>, cells: &mut Vec<CellPlan>) 
             privacy_args.missing("epsilon", "a finite number > 0, the privacy loss of one sample over the whole run");
             continue;
         }
-        let mut defaults = defaults.clone();
+        let Some(problem) = &problem else { continue };
+        let mut defaults = problem.defaults.clone();
         note_defaults("learner", &args.documented(), &written_json(written), &mut defaults);
         note_defaults("privacy", &privacy_args.documented(), &written_json(&privacy_table), &mut defaults);
-        let Some((environment, problem, place)) = &problem else { continue };
         labels.push(label.clone());
-        let place_of = |key: &'static str| {
-            let span = privacy_table.get(key).and_then(|node| node.span.as_ref()).or(privacy_table.span.as_ref())?;
-            Some((key, sink.sources().place(span)))
-        };
         cells.push(CellPlan {
             index: cells.len() as u32,
             policy: label,
-            environment: environment.clone(),
+            environment: problem.label.clone(),
             swept: swept.to_vec(),
             rounds,
             environment_key: format!("{rounds} {problem_json}"),
-            environment_place: place.clone(),
+            environment_place: problem.place.clone(),
             role: Role::Listed,
             tuning: None,
             tuned: None,
             task: Task::Online(OnlinePlan {
-                problem: Arc::clone(problem),
+                problem: Arc::clone(&problem.plan),
                 learner,
                 rates,
                 request,
-                places: KEYS.into_iter().filter_map(place_of).collect(),
+                places: KeyPlaces::of(&privacy_args, &privacy_table),
                 place: written.span.as_ref().map(|span| sink.sources().place(span)),
             }),
-            resolved: resolved.borrow_mut().sections(serde_json::json!({
+            resolved: reader.shared.borrow_mut().sections(serde_json::json!({
                 "rounds": rounds,
                 "problem": problem_json,
                 "privacy": written_json(&privacy_table),

@@ -121,10 +121,10 @@ pub fn covers(outer: &str, inner: &str) -> bool {
     outer.len() <= inner.len() && outer.iter().zip(&inner).all(|(a, b)| a == b || *a == "*" || *b == "*")
 }
 
-/// Returns the kind of one table of an array.
-pub fn name_of_kind(item: &Node) -> Option<&str> {
+/// Returns the text under a key of one table of an array.
+pub fn text_of<'n>(item: &'n Node, key: &str) -> Option<&'n str> {
     let Value::Table(table) = &item.value else { return None };
-    match table.get("kind") {
+    match table.get(key) {
         Some(Node { value: Value::Text(text), .. }) => Some(text.as_str()),
         _ => None,
     }
@@ -132,12 +132,7 @@ pub fn name_of_kind(item: &Node) -> Option<&str> {
 
 /// Returns the label, else the kind, of one table of an array.
 pub fn name_of(item: &Node) -> Option<&str> {
-    let Value::Table(table) = &item.value else { return None };
-    let text = |key| match table.get(key) {
-        Some(Node { value: Value::Text(text), .. }) => Some(text.as_str()),
-        _ => None,
-    };
-    text("label").or(text("kind"))
+    text_of(item, "label").or(text_of(item, "kind"))
 }
 
 /// Returns the error for a path that selects no table of an array.

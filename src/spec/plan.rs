@@ -73,27 +73,27 @@ impl Sweep {
     ) -> Result<Self, Error> {
         let mut sources = Sources::default();
         let file_source = sources.add(file, text);
-        let override_sources: Vec<usize> =
-            overrides.iter().map(|(option, _, value)| sources.add(COMMAND_LINE, format!("{option}{value}"))).collect();
+        let place = |(option, key_path, value): &(String, String, String)| {
+            let at = option.find(key_path.as_str()).unwrap_or(0);
+            Span { source: sources.add(COMMAND_LINE, format!("{option}{value}")), range: at..at + key_path.len() }
+        };
+        let key_spans: Vec<Span> = overrides.iter().map(place).collect();
         let sink = Sink::new(sources).with_added(registry.added().clone());
         let mut base = read::document(text, file_source, &sink);
         sink.into_result()?;
-        for ((option, key_path, value), &source) in overrides.iter().zip(&override_sources) {
-            let node = read::value(value, option.len(), source, &sink);
-            let at = option.find(key_path.as_str()).unwrap_or(0);
-            let key_span = Span { source, range: at..at + key_path.len() };
+        for ((option, key_path, value), key_span) in overrides.iter().zip(&key_spans) {
+            let node = read::value(value, option.len(), key_span.source, &sink);
             for path in expanded(&base, key_path, registry) {
-                if let Err(diagnostic) = path::set(&mut base, &path, Some(&key_span), &node) {
-                    sink.push_at(Some(&key_span), diagnostic);
+                if let Err(diagnostic) = path::set(&mut base, &path, Some(key_span), &node) {
+                    sink.push_at(Some(key_span), diagnostic);
                 }
             }
         }
         sink.into_result()?;
-        for ((option, key_path, _), &source) in overrides.iter().zip(&override_sources) {
+        for ((_, key_path, _), key_span) in overrides.iter().zip(&key_spans) {
             if let Some(swept) = swept_paths(&base).into_iter().find(|swept| path::covers(swept, key_path)) {
-                let at = option.find(key_path.as_str()).unwrap_or(0);
                 sink.push_at(
-                    Some(&Span { source, range: at..at + key_path.len() }),
+                    Some(key_span),
                     Diagnostic::new(format!("`{key_path}` is swept by the spec, so setting it would change nothing"))
                         .expected("a key that is not swept")
                         .hint(format!("sweep other values: `--set 'sweep.product.{swept}=[…]'`")),
@@ -105,13 +105,10 @@ impl Sweep {
 }
 
 /// Checks the tree of a spec, from a file or a builder.
-///
-/// # Errors
-/// [`Error::Input`] with every mistake found.
 pub(super) fn checked(base: &Table, sink: &Sink, file: &str) -> Result<Sweep, Error> {
     let sweep = SpecReader::new(base, sink).read(file);
     sink.into_result()?;
-    sweep.ok_or_else(|| Diagnostic::new(format!("`{file}` could not be read as a spec")).error())
+    Ok(sweep)
 }
 
 impl Registry {

@@ -1,9 +1,10 @@
 //! Reads the `[privacy]` table: mechanism, calibration and budget.
 
+use super::places::KeyPlaces;
 use crate::env::ValueUnits;
 use crate::registry::{MECHANISMS, SUMS};
-use privateer_config::error::{Diagnostic, Error, Place, Sources};
-use privateer_config::params::{Args, KeyDoc, Sink, Table, Value};
+use privateer_config::error::Error;
+use privateer_config::params::{Args, Table, Value};
 use privateer_privacy::accounting::sensitivity::Participation;
 use privateer_privacy::mechanism::OutsideEntry;
 use privateer_privacy::sums::{SumsEntry, SumsNeed, privunit};
@@ -19,8 +20,8 @@ pub struct PrivacyPlan {
     /// Whether the spec leaves the mechanism to the program.
     automatic: bool,
     request: Request,
-    /// Place of each key, for refusals that depend on a trial's facts.
-    places: Vec<(&'static str, Place)>,
+    /// For refusals that depend on a trial's facts.
+    places: KeyPlaces,
 }
 
 /// Names the mechanism, by the list that registers it.
@@ -57,16 +58,6 @@ fn serves(entry: &SumsEntry, protection: Protection) -> bool {
     entry.name == "none" || entry.serves == protection
 }
 
-/// Returns the keys of the table, for listings.
-pub fn privacy_keys() -> Vec<KeyDoc> {
-    let sink = Sink::new(Sources::default());
-    let args = Args::dry(&sink);
-    PrivacyPlan::parse(&args, &Table::default(), true, Protection::Rewards);
-    args.documented()
-}
-
-const KEYS: [&str; 7] = ["mechanism", "calibration", "epsilon", "delta", "clip", "participations", "separation"];
-
 impl PrivacyPlan {
     /// Reads the keys for a policy that needs this kind of mechanism; `None` after a mistake.
     pub fn parse(args: &Args<'_>, table: &Table, stated: bool, protection: Protection) -> Option<Self> {
@@ -95,12 +86,16 @@ impl PrivacyPlan {
         request.budget.participation = participation(args);
         args.finish();
         let is_automatic = request.mechanism == "auto";
-        let name = match protection {
-            Protection::Rewards => automatic_for_rewards(&request),
-            Protection::Sums => automatic(request.mechanism, Protects::JointSums, request.calibration),
-            Protection::LocalSums => automatic(request.mechanism, Protects::LocalSums, request.calibration),
-            Protection::Batches => automatic(request.mechanism, Protects::Batches, request.calibration),
-            Protection::Answer => automatic(request.mechanism, Protects::Answer, request.calibration),
+        let (protects, what) = match protection {
+            Protection::Rewards => (None, "single rewards"),
+            Protection::Sums => (Some(Protects::JointSums), "running sums of a trusted privatizer"),
+            Protection::LocalSums => (Some(Protects::LocalSums), "everybody's own noisy item"),
+            Protection::Batches => (Some(Protects::Batches), "sums over batches of rewards"),
+            Protection::Answer => (Some(Protects::Answer), "one chosen candidate alone"),
+        };
+        let name = match protects {
+            Some(protects) => automatic(request.mechanism, protects, request.calibration),
+            None => automatic_for_rewards(&request),
         };
         request.mechanism = name;
         let chosen = match protection {
@@ -115,13 +110,6 @@ impl PrivacyPlan {
             _ => SUMS.iter().find(|entry| entry.name == name && serves(entry, protection)).map(MechanismChoice::Sums),
         };
         let Some(entry) = chosen else {
-            let what = match protection {
-                Protection::Rewards => "single rewards",
-                Protection::Sums => "running sums of a trusted privatizer",
-                Protection::LocalSums => "everybody's own noisy item",
-                Protection::Batches => "sums over batches of rewards",
-                Protection::Answer => "one chosen candidate alone",
-            };
             let options: Vec<String> = names(args, protection).into_iter().map(|name| format!("`{name}`")).collect();
             args.reject_with_hint(
                 "mechanism",
@@ -141,8 +129,7 @@ impl PrivacyPlan {
             args.missing("delta", "a number > 0 and < 1, at most one over the number of users: the noise of sums is Gaussian");
             return None;
         }
-        let places = places_of(args, table);
-        Some(Self { entry, automatic: is_automatic, request, places })
+        Some(Self { entry, automatic: is_automatic, request, places: KeyPlaces::of(args, table) })
     }
 
     /// Returns whether anything is randomised.
@@ -204,7 +191,7 @@ impl PrivacyPlan {
     }
 
     fn place(&self, refusal: Refusal) -> Error {
-        place_of(refusal, &self.places)
+        self.places.place(refusal, None)
     }
 }
 
@@ -269,7 +256,6 @@ pub(super) fn participation(args: &Args<'_>) -> Participation {
     Participation { count, separation }
 }
 
-/// Reads the key `clip`.
 pub(super) fn clip_range(args: &Args<'_>, table: &Table) -> Option<(f64, f64)> {
     match args.numbers("clip", "[lo, hi]: rewards are clipped to this range before the mechanism").as_deref() {
         None => None,
@@ -286,22 +272,4 @@ pub(super) fn clip_range(args: &Args<'_>, table: &Table) -> Option<(f64, f64)> {
             None
         }
     }
-}
-
-/// Returns the place of each key; the table's own place for keys that are not written.
-pub(super) fn places_of(args: &Args<'_>, table: &Table) -> Vec<(&'static str, Place)> {
-    let sources = args.sink().sources();
-    let of = |key: &'static str| {
-        let span = table.get(key).and_then(|node| node.span.as_ref()).or(table.span.as_ref())?;
-        Some((key, sources.place(span)))
-    };
-    KEYS.iter().copied().filter_map(of).collect()
-}
-
-/// Places a refusal at the key that caused it.
-pub(super) fn place_of(refusal: Refusal, places: &[(&'static str, Place)]) -> Error {
-    let mut diagnostic = Diagnostic::new(refusal.message).expected(refusal.expected);
-    diagnostic.hint = refusal.hint;
-    diagnostic.place = places.iter().find(|(key, _)| *key == refusal.key).map(|(_, place)| Box::new(place.clone()));
-    Error::input(diagnostic)
 }

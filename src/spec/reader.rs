@@ -4,22 +4,26 @@ use super::cell::{BanditPlan, CellPlan, ContextualBandit, Role, Task, Tuning};
 use super::curator::CuratorPlan;
 use super::interactions::InteractionPlan;
 use super::privacy::PrivacyPlan;
-use super::run_keys::RunKeys;
 use super::sweep::{Step, SweepPoint, points, scalar};
-use super::tuning::{self, ReadPolicy};
-use super::written::{json_of, nested, note_defaults, overlaid, tables, written_json};
-use super::{Recorded, SharedValues, Sweep, online, path, references};
+use super::written::{ListWords, Listed, PartRead, json_of, listed, nested, note_defaults, overlaid, part, tables, written_json};
+use super::{SharedValues, Sweep, online, path, references, run_keys, tuning};
 use crate::env::EnvironmentPlan;
 use crate::env::contextual::Contextual;
 use crate::policy::PolicyPlan;
 use crate::policy::contextual::ContextPolicyPlan;
 use crate::registry::{CONTEXTUAL_ENVIRONMENTS, CONTEXTUAL_POLICIES, ENVIRONMENTS, LEARNERS, POLICIES, PROBLEMS};
-use privateer_config::error::{Diagnostic, Place};
-use privateer_config::params::{Args, Scalar, Sink, Table, Value};
+use privateer_config::params::{Args, Scalar, Sink, Table};
 use sha2::{Digest, Sha256};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::sync::Arc;
+
+const POLICY: ListWords = ListWords {
+    key: "policy",
+    plural: "policies",
+    label_doc: "name of the policy in results and of its random streams",
+    expected: ["a text, or no `label`", "different labels: add `label = \"…\"`"],
+};
 
 /// Number of mistakes after which no more sweep points are read.
 const MOST_MISTAKES: usize = 50;
@@ -41,16 +45,15 @@ enum Chooser {
     Contextual(Arc<ContextPolicyPlan>, InteractionPlan),
 }
 
-/// Reads the tree of a spec.
 pub(super) struct SpecReader<'a> {
     base: &'a Table,
     pub(super) sink: &'a Sink,
     /// The spec without its table `sweep`.
     pub(super) unswept: Table,
     /// Parameters of all cells so far.
-    shared: RefCell<SharedValues>,
+    pub(super) shared: RefCell<SharedValues>,
     /// Environments without mistakes, by their JSON.
-    environments: RefCell<BTreeMap<String, EnvironmentRead>>,
+    environments: RefCell<BTreeMap<String, PartRead<PlanSetting>>>,
 }
 
 impl<'a> SpecReader<'a> {
@@ -61,13 +64,12 @@ impl<'a> SpecReader<'a> {
         Self { base, sink, unswept, shared: RefCell::default(), environments: RefCell::default() }
     }
 
-    /// Returns the sweep; `None` or a sweep without meaning after a mistake.
-    pub(super) fn read(&self, file: &str) -> Option<Sweep> {
+    /// Returns the sweep, which has no meaning after a mistake.
+    pub(super) fn read(&self, file: &str) -> Sweep {
         let top = Args::new(self.base, "", self.sink);
         let stem =
             std::path::Path::new(file).file_stem().map_or_else(|| file.to_owned(), |stem| stem.to_string_lossy().into_owned());
-        let RunKeys { name, seed, trials, block, recorded, parameters, audit, accepted, memory, plays_references } =
-            RunKeys::parse(&top, stem);
+        let (mut sweep, plays_references) = run_keys::parse(&top, stem);
         let is_online = is_online(self.base);
         let tables: &[&'static str] = if is_online { &["problem", "privacy"] } else { &["environment", "privacy", "curator"] };
         for key in tables {
@@ -78,7 +80,6 @@ impl<'a> SpecReader<'a> {
         {
             top.documents(key, header);
         }
-        let one_of = |words: &[&str]| words.iter().map(|word| format!("`{word}`")).collect::<Vec<_>>().join(", ");
         let parts = if is_online {
             [("problem", "[problem]", top.items(PROBLEMS).names()), ("learner", "[[learner]]", top.items(LEARNERS).names())]
         } else {
@@ -107,66 +108,32 @@ impl<'a> SpecReader<'a> {
         if plays_references && self.sink.n_mistakes() == 0 {
             references::append(self, &points, &ends, &mut cells);
         }
-        let memory_bytes = memory * 1024.0 * 1024.0 * 1024.0;
+        sweep.cells = cells;
         if self.sink.n_mistakes() == 0 {
-            self.allow_parts(&top, &cells, trials, block, recorded, memory_bytes);
+            allow_parts(&top, &sweep);
         }
-        let resolved = toml::to_string(&self.base.to_toml()).unwrap_or_default();
-        let hash = Sha256::digest(resolved.as_bytes()).iter().map(|byte| format!("{byte:02x}")).collect();
-        Some(Sweep { name, seed, trials, block, recorded, audit, parameters, accepted, memory_bytes, cells, resolved, hash })
+        sweep.resolved = toml::to_string(&self.base.to_toml()).unwrap_or_default();
+        sweep.hash = Sha256::digest(sweep.resolved.as_bytes()).iter().map(|byte| format!("{byte:02x}")).collect();
+        sweep
     }
 
     /// Returns the environment of a sweep point, which equal tables share; `None` after a mistake.
-    fn environment(&self, top: &Args<'_>, table: &Table, json: &str) -> Option<EnvironmentRead> {
+    fn environment(&self, top: &Args<'_>, table: &Table, json: &str) -> Option<PartRead<PlanSetting>> {
         if let Some(known) = self.environments.borrow().get(json) {
             return Some(known.clone());
         }
         let n_mistakes = self.sink.n_mistakes();
-        let read = self.read_environment(top, table)?;
+        let read = |kind: &str, args: &Args<'_>| {
+            if let Some(plan) = args.items(ENVIRONMENTS).read(kind, args) {
+                return Some(PlanSetting::Points(Arc::from(plan)));
+            }
+            Some(PlanSetting::Contextual(Arc::from(args.items(CONTEXTUAL_ENVIRONMENTS).read(kind, args)?)))
+        };
+        let read = part((top, table), "environment", "name of the environment's random streams", &environments(top), read)?;
         if self.sink.n_mistakes() == n_mistakes {
             self.environments.borrow_mut().insert(json.to_owned(), read.clone());
         }
         Some(read)
-    }
-
-    fn read_environment(&self, top: &Args<'_>, table: &Table) -> Option<EnvironmentRead> {
-        let Value::Table(written) = &table.get("environment")?.value else { return None };
-        let args = top.table("environment");
-        let kind = args.kind("environment", &environments(&args))?;
-        let label = args.one_line("label", "name of the environment's random streams").unwrap_or_else(|| kind.clone());
-        let plan = match args.items(ENVIRONMENTS).read(&kind, &args) {
-            Some(plan) => PlanSetting::Points(Arc::from(plan)),
-            None => PlanSetting::Contextual(Arc::from(args.items(CONTEXTUAL_ENVIRONMENTS).read(&kind, &args)?)),
-        };
-        args.finish();
-        let mut defaults = BTreeMap::new();
-        note_defaults("environment", &args.documented(), &written_json(written), &mut defaults);
-        let place = written.span.as_ref().map(|span| self.sink.sources().place(span));
-        Some(EnvironmentRead { label, plan, place, defaults })
-    }
-
-    /// Reports sweeps with too many parts, and parts with too many rows.
-    fn allow_parts(&self, top: &Args<'_>, cells: &[CellPlan], trials: u64, block: u64, recorded: Recorded, memory_bytes: f64) {
-        let parts = trials.div_ceil(block) as f64 * cells.len() as f64;
-        if MOST_PARTS < parts {
-            let key = if top.has("block") { "block" } else { "trials" };
-            let hint = "raise `block` (trials of one part), or lower `trials`".to_owned();
-            let message = format!("the sweep would have {parts:.0} parts");
-            top.reject_with_hint(key, message, format!("at most {MOST_PARTS:.0} parts"), Some(hint));
-        }
-        let longest = cells.iter().map(|cell| cell.rounds).max().unwrap_or(0);
-        let (n_trials, n_rounds) = (trials.min(block), recorded.n_rounds(longest));
-        let needs = BYTES_PER_ROW * n_trials as f64 * n_rounds as f64;
-        if memory_bytes < needs {
-            let message = format!(
-                "one part would have {:.0} rows ({n_trials} trials x {n_rounds} recorded rounds)",
-                n_trials as f64 * n_rounds as f64
-            );
-            let hint = "lower `block`, record fewer rounds with `record = { rounds = \"log\" }`, or raise `limits.memory_gib`";
-            let key = ["block", "record", "rounds"].into_iter().find(|key| top.has(key)).unwrap_or("trials");
-            let most = memory_bytes / BYTES_PER_ROW;
-            top.reject_with_hint(key, message, format!("at most {most:.0} rows in a part"), Some(hint.to_owned()));
-        }
     }
 
     /// Appends the cells of one sweep point; records mistakes in the sink.
@@ -183,44 +150,18 @@ impl<'a> SpecReader<'a> {
         let top = Args::new(&table, "", self.sink);
         let rounds = top.count("rounds", "horizon T").between(1, u64::from(u32::MAX)).required();
         if is_online(&table) {
-            online::cells_at(
-                &online::SweepPointParts { table: &table, swept: &swept, rounds, sink: self.sink, resolved: &self.shared },
-                cells,
-            );
-            return;
+            return online::cells_at(self, &table, &swept, rounds, cells);
         }
         let environment_json = json_of(&table, "environment");
         let environment_text = environment_json.to_string();
         let environment = self.environment(&top, &table, &environment_text);
 
         let (base_privacy, base_curator) = (nested(&table, "privacy"), nested(&table, "curator"));
-        let Some(written) = tables(&top, &table, "policy") else { return };
-        let mut labels: Vec<String> = Vec::new();
-        for (i, item) in written.iter().enumerate() {
-            let Value::Table(policy_table) = &item.value else {
-                self.sink.push_at(
-                    item.span.as_ref(),
-                    Diagnostic::new("a policy is not a table").expected("`[[policy]]` with a `kind`"),
-                );
-                continue;
-            };
-            let shown = path::name_of(item).map_or_else(|| i.to_string(), str::to_owned);
-            let args = Args::new(policy_table, format!("policy.{shown}"), self.sink);
-            let Some(kind) = args.kind("policy", &policies(&args)) else { continue };
-            let label =
-                args.one_line("label", "name of the policy in results and of its random streams").unwrap_or_else(|| kind.clone());
-            if label.trim().is_empty() {
-                args.reject("label", "the policy's label is empty", "a text, or no `label`");
-                continue;
-            }
-            if labels.contains(&label) {
-                args.reject(
-                    if args.has("label") { "label" } else { "kind" },
-                    format!("two policies have the label `{label}`"),
-                    "different labels: add `label = \"…\"`",
-                );
-                continue;
-            }
+        let Some(items) = tables(&top, &table, "policy") else { return };
+        let (kinds, mut labels) = (policies(&top), Vec::<String>::new());
+        for item in items.iter().enumerate() {
+            let Some(found) = listed(&top, item, &POLICY, &kinds, &labels) else { continue };
+            let Listed { table: policy_table, args, path, kind, label } = found;
             if let Some((message, expected)) = mismatch(&args, environment.as_ref().map(|read| &read.plan), &kind) {
                 args.reject("kind", message, expected);
                 continue;
@@ -280,11 +221,16 @@ impl<'a> SpecReader<'a> {
             };
             let tuning = tuning::candidates(policy_table).map(|(pilot, tables)| {
                 let read = |(factor, table): (f64, Table)| {
-                    let args = Args::new(&table, format!("policy.{shown}"), self.sink);
-                    let points = args.items(POLICIES).read(&kind, &args).map(|plan| ReadPolicy::Points(Arc::new(plan)));
-                    let contexts = || args.items(CONTEXTUAL_POLICIES).read(&kind, &args).map(Arc::new);
-                    let policy = points.or_else(|| contexts().map(ReadPolicy::Contexts))?;
-                    Some((factor, task.with_policy(policy)?))
+                    let args = Args::new(&table, path.as_str(), self.sink);
+                    let mut task = task.clone();
+                    match &mut task {
+                        Task::Bandit(bandit) => bandit.policy_plan = Arc::new(args.items(POLICIES).read(&kind, &args)?),
+                        Task::Contextual(task) => {
+                            task.policy_plan = Arc::new(args.items(CONTEXTUAL_POLICIES).read(&kind, &args)?);
+                        }
+                        Task::Online(_) => return None,
+                    }
+                    Some((factor, task))
                 };
                 Tuning { pilot, candidates: tables.into_iter().filter_map(read).collect() }
             });
@@ -307,31 +253,57 @@ impl<'a> SpecReader<'a> {
     }
 }
 
-/// Returns the names of all environments.
+/// Reports sweeps with too many parts, and parts with too many rows.
+fn allow_parts(top: &Args<'_>, sweep: &Sweep) {
+    let Sweep { ref cells, trials, block, recorded, memory_bytes, .. } = *sweep;
+    let parts = trials.div_ceil(block) as f64 * cells.len() as f64;
+    if MOST_PARTS < parts {
+        let key = if top.has("block") { "block" } else { "trials" };
+        let hint = "raise `block` (trials of one part), or lower `trials`".to_owned();
+        let message = format!("the sweep would have {parts:.0} parts");
+        top.reject_with_hint(key, message, format!("at most {MOST_PARTS:.0} parts"), Some(hint));
+    }
+    let longest = cells.iter().map(|cell| cell.rounds).max().unwrap_or(0);
+    let (n_trials, n_rounds) = (trials.min(block), recorded.n_rounds(longest));
+    let needs = BYTES_PER_ROW * n_trials as f64 * n_rounds as f64;
+    if memory_bytes < needs {
+        let message = format!(
+            "one part would have {:.0} rows ({n_trials} trials x {n_rounds} recorded rounds)",
+            n_trials as f64 * n_rounds as f64
+        );
+        let hint = "lower `block`, record fewer rounds with `record = { rounds = \"log\" }`, or raise `limits.memory_gib`";
+        let key = ["block", "record", "rounds"].into_iter().find(|key| top.has(key)).unwrap_or("trials");
+        let most = memory_bytes / BYTES_PER_ROW;
+        top.reject_with_hint(key, message, format!("at most {most:.0} rows in a part"), Some(hint.to_owned()));
+    }
+}
+
 fn environments(args: &Args<'_>) -> Vec<&'static str> {
     [args.items(ENVIRONMENTS).names(), args.items(CONTEXTUAL_ENVIRONMENTS).names()].concat()
 }
 
-/// Returns the names of all policies.
 fn policies(args: &Args<'_>) -> Vec<&'static str> {
     [args.items(POLICIES).names(), args.items(CONTEXTUAL_POLICIES).names()].concat()
+}
+
+fn one_of(names: &[&str]) -> String {
+    names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
 }
 
 /// Returns the mismatch of a policy with an environment, and the expected policy; else `None`.
 fn mismatch(args: &Args<'_>, setting: Option<&PlanSetting>, policy: &str) -> Option<(String, String)> {
     let chooses_by_context = args.items(CONTEXTUAL_POLICIES).has(policy);
-    let one_of = |names: Vec<&str>| names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
     match (setting, chooses_by_context) {
         (Some(PlanSetting::Contextual(_)), false) => Some((
             format!("policy `{policy}` plays points of a domain, and the environment shows arms to users with contexts"),
-            format!("one of {}", one_of(args.items(CONTEXTUAL_POLICIES).names())),
+            format!("one of {}", one_of(&args.items(CONTEXTUAL_POLICIES).names())),
         )),
         (Some(PlanSetting::Points(_)), true) => Some((
             format!("policy `{policy}` chooses by contexts, and the environment has none"),
             format!(
                 "one of {}, or an environment with contexts: {}",
-                one_of(args.items(POLICIES).names()),
-                one_of(args.items(CONTEXTUAL_ENVIRONMENTS).names())
+                one_of(&args.items(POLICIES).names()),
+                one_of(&args.items(CONTEXTUAL_ENVIRONMENTS).names())
             ),
         )),
         _ => None,
@@ -344,14 +316,4 @@ fn mismatch(args: &Args<'_>, setting: Option<&PlanSetting>, policy: &str) -> Opt
 fn is_online(table: &Table) -> bool {
     let has = |key: &str| table.get(key).is_some();
     (has("problem") || has("learner")) && !has("environment") && !has("policy")
-}
-
-/// Holds the environment of a sweep point.
-#[derive(Clone)]
-struct EnvironmentRead {
-    label: String,
-    plan: PlanSetting,
-    place: Option<Place>,
-    /// Values of the keys that are not written.
-    defaults: BTreeMap<String, String>,
 }

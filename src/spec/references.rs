@@ -32,19 +32,17 @@ pub fn is_privacy_key(key: &str) -> bool {
 ///
 /// * `ends` — the number of cells after each sweep point
 pub(super) fn append(reader: &SpecReader<'_>, points: &[SweepPoint], ends: &[usize], cells: &mut Vec<CellPlan>) {
-    let mut problems: Vec<(String, Vec<usize>)> = Vec::new();
+    let mut problems: Vec<Vec<usize>> = Vec::new();
     let mut places = BTreeMap::new();
     for (cell_idx, cell) in cells.iter().enumerate() {
         let outside: Vec<_> = cell.swept.iter().filter(|(key, _)| !is_privacy_key(key)).collect();
-        let key = format!("{} {outside:?}", cell.environment_key);
-        let next = problems.len();
-        let place = *places.entry(key.clone()).or_insert(next);
-        if place == next {
-            problems.push((key, Vec::new()));
+        let place = *places.entry(format!("{} {outside:?}", cell.environment_key)).or_insert(problems.len());
+        if place == problems.len() {
+            problems.push(Vec::new());
         }
-        problems[place].1.push(cell_idx);
+        problems[place].push(cell_idx);
     }
-    for (_, members) in problems {
+    for members in problems {
         let n_before = cells.len();
         let open = members.iter().filter(|&&cell| open_kind(&cells[cell]).is_none());
         let listed: BTreeSet<String> = open.map(|&cell| parameters(cells[cell].resolved["policy"].clone()).to_string()).collect();

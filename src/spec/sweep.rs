@@ -1,6 +1,7 @@
 //! Expands `[sweep.product]` and `[sweep.zip]` into sweep points.
 
 use super::path::covers;
+use super::written::nested;
 use privateer_config::error::{Diagnostic, Span, closest};
 use privateer_config::params::{Entry, Node, Scalar, Sink, Table, Value};
 use std::collections::BTreeSet;
@@ -11,11 +12,9 @@ pub type SweepPoint = Vec<Step>;
 /// Holds one swept path at one of its values.
 #[derive(Debug, Clone)]
 pub struct Step {
-    /// The dotted path.
     pub path: String,
     /// Place at which the path is written.
     pub key_span: Option<Span>,
-    /// The value.
     pub node: Node,
 }
 
@@ -122,24 +121,21 @@ pub fn points(table: &Table, sink: &Sink) -> Vec<SweepPoint> {
 
 /// Returns the paths that a spec sweeps, well-formed or not.
 pub fn swept_paths(table: &Table) -> Vec<String> {
-    fn walk(table: &Table, prefix: &str, found: &mut Vec<String>) {
-        for entry in &table.entries {
-            let path = if prefix.is_empty() { entry.key.clone() } else { format!("{prefix}.{}", entry.key) };
-            match &entry.node.value {
-                Value::Table(nested) => walk(nested, &path, found),
-                _ => found.push(path),
-            }
+    fn leaves(prefix: &str, entry: &Entry) -> Vec<String> {
+        let path = joined(prefix, entry);
+        match &entry.node.value {
+            Value::Table(keys) => keys.entries.iter().flat_map(|entry| leaves(&path, entry)).collect(),
+            _ => vec![path],
         }
     }
-    let mut found = Vec::new();
-    if let Some(Node { value: Value::Table(sweep), .. }) = table.get("sweep") {
-        for entry in &sweep.entries {
-            if let Value::Table(keys) = &entry.node.value {
-                walk(keys, "", &mut found);
-            }
-        }
-    }
-    found
+    let forms = nested(table, "sweep").into_iter().flat_map(|sweep| &sweep.entries);
+    let keys = forms.filter_map(|form| if let Value::Table(keys) = &form.node.value { Some(keys) } else { None });
+    keys.flat_map(|keys| &keys.entries).flat_map(|entry| leaves("", entry)).collect()
+}
+
+/// Returns the path of a key below another path.
+fn joined(prefix: &str, entry: &Entry) -> String {
+    if prefix.is_empty() { entry.key.clone() } else { format!("{prefix}.{}", entry.key) }
 }
 
 /// Returns the error for a key of `[sweep]` other than `[sweep.product]` and `[sweep.zip]`.
@@ -171,7 +167,7 @@ fn twice(column: &Column, sink: &Sink) {
 fn columns(keys: &Table, prefix: &str, known: &mut Vec<String>, sink: &Sink) -> Vec<Column> {
     let mut found = Vec::new();
     for entry in &keys.entries {
-        let path = if prefix.is_empty() { entry.key.clone() } else { format!("{prefix}.{}", entry.key) };
+        let path = joined(prefix, entry);
         if MOST_KEYS <= known.len() {
             break;
         }

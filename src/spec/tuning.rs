@@ -1,9 +1,7 @@
 //! Reads the candidates of a tuned exploration factor.
 
-use super::cell::Task;
 use crate::policy::{USUAL_FACTORS, USUAL_PILOT};
 use privateer_config::params::{Node, Table, Value};
-use std::sync::Arc;
 
 /// Returns the number of pilot trials, and the policy's table at each factor; `None` if its `beta` is not tuned.
 pub(super) fn candidates(policy: &Table) -> Option<(u64, Vec<(f64, Table)>)> {
@@ -43,25 +41,4 @@ pub(super) fn candidates(policy: &Table) -> Option<(u64, Vec<(f64, Table)>)> {
         (factor, policy)
     };
     Some((pilot, factors.into_iter().map(at).collect()))
-}
-
-impl Task {
-    /// Returns the same task of another policy; `None` for a policy of another kind of task.
-    pub(super) fn with_policy(&self, policy: ReadPolicy) -> Option<Self> {
-        match (self.clone(), policy) {
-            (Self::Bandit(bandit), ReadPolicy::Points(policy_plan)) => {
-                Some(Self::Bandit(super::BanditPlan { policy_plan, ..bandit }))
-            }
-            (Self::Contextual(task), ReadPolicy::Contexts(policy_plan)) => {
-                Some(Self::Contextual(super::ContextualBandit { policy_plan, ..task }))
-            }
-            _ => None,
-        }
-    }
-}
-
-/// Holds a policy of either kind.
-pub(super) enum ReadPolicy {
-    Points(Arc<crate::policy::PolicyPlan>),
-    Contexts(Arc<crate::policy::contextual::ContextPolicyPlan>),
 }

@@ -1,6 +1,6 @@
 //! Finds the tables that a path such as `policy.*.beta` stands for.
 
-use super::path::name_of_kind;
+use super::path::text_of;
 use crate::registry::{Registry, documentation};
 use privateer_config::params::{Table, Value};
 
@@ -22,7 +22,7 @@ pub fn expanded(table: &Table, path: &str, registry: &Registry) -> Vec<String> {
     let kinds: Vec<_> =
         [array.to_owned(), format!("contextual-{array}")].iter().flat_map(|kind| documentation(registry, kind)).collect();
     let reads = |i: &usize| {
-        let kind = name_of_kind(&items[*i]).and_then(|name| kinds.iter().find(|kind| kind.name == name));
+        let kind = text_of(&items[*i], "kind").and_then(|name| kinds.iter().find(|kind| kind.name == name));
         kind.is_none_or(|kind| kind.keys.iter().any(|known| known.path == key))
     };
     let chosen: Vec<usize> = (0..items.len()).filter(reads).collect();

@@ -59,7 +59,8 @@ fn the_size_of_a_batch_follows_from_public_numbers() {
     ] {
         let text = spec("kind = \"batched-gp-ucb\"", privacy).replace("rounds = 100", &format!("rounds = {rounds}"));
         let users = prepared(&text, &DataFolder::default(), |sweep, preparation| {
-            let facts = preparation.cell(&sweep.cells[0]).expect("a cell").trial(0).expect("a trial").facts;
+            let cell = preparation.cell(&sweep.cells[0]).expect("a cell");
+            let facts = cell.maker.facts(&cell.trial(0).expect("a trial").setting);
             facts.into_iter().find(|(name, _)| name == "users of a batch").expect("stated").1
         });
         assert_eq!(users, expected, "{privacy}, {rounds} rounds");

@@ -4,7 +4,7 @@
 use super::bandit::{ask, built, problem, screen, setting};
 use super::kernels::quadrature_map;
 use super::read::{Read, all, at, budget, ensure, get, matrix, rounds, shaped, size, squared_exponential};
-use privateer::policy::{FeaturesPlan, Policy, Problem, Setting, jdp_gp_ucb, local_jdp_gp_ucb};
+use privateer::policy::{FeaturesPlan, Policy, Problem, Setting, jdp_gp_ucb};
 use privateer_config::error::Error;
 use privateer_gp::Points;
 use privateer_gp::score::FeatureTable;
@@ -172,9 +172,8 @@ pub fn run(file: &Value) -> Read<Value> {
         "repair": { "kind": "shift", "multiple": 1.0, "spectrum": "as-printed" },
     });
     let is_joint = file["noise_matrix"].is_null();
-    let parse = if is_joint { jdp_gp_ucb::parse_over } else { local_jdp_gp_ucb::parse_over };
     let places = Points::new(1, (0..n_points).map(|i| i as f64).collect());
-    let plan = built(&keys, |args| parse(args, Arc::new(Given(features))))?;
+    let plan = built(&keys, |args| jdp_gp_ucb::parse_over(args, !is_joint, Arc::new(Given(features))))?;
     let maker = plan.prepare(&problem(places, None, rounds))?;
     let facts = SumsFacts { calibration: Calibration::AsPrinted, clip: None, centre: 0.0, spectrum };
     let mut policy = maker.make(&Setting { sums: Some(facts), ..setting(bound, None, rounds) })?;

@@ -1,6 +1,6 @@
 //! Defines the interface of contextual policies and what they may know.
 
-use crate::policy::contract::check_saved;
+use crate::policy::SavedState;
 use privateer_config::error::{Diagnostic, Error};
 use privateer_numerics::rng::Stream;
 use privateer_privacy::interactions::{ContextFacts, InteractionMechanism, InteractionNeed, InteractionSignal};
@@ -32,17 +32,10 @@ pub trait ContextPolicy: Send {
     fn parameters(&self) -> Result<Option<serde_json::Value>, Error> {
         Ok(None)
     }
-
-    /// Returns how many matrices had to be repaired before they could be used.
-    fn repairs(&self) -> u64 {
-        0
-    }
 }
 
-/// Returns a number of bytes for a problem and a request.
 type NeedBytes = dyn Fn(&ContextFacts, &Request) -> f64 + Send + Sync;
 
-/// Calibrates the mechanism and makes what all trials share.
 type Prepare = dyn Fn(&ContextFacts, &Request) -> Result<PreparedContextual, Refusal> + Send + Sync;
 
 /// Describes a contextual policy as read from a spec.
@@ -91,7 +84,6 @@ pub(super) fn another_kind() -> Refusal {
     Refusal::new("mechanism", "the mechanism releases something else than this policy learns from", "`auto`")
 }
 
-/// Restores a policy from its saved state.
 type Restore = dyn Fn(&serde_json::Value) -> Result<Box<dyn ContextPolicy>, Error> + Send + Sync;
 
 /// Makes one trial's policy.
@@ -125,8 +117,11 @@ impl ContextPolicyMaker {
         let policy = Arc::new(policy);
         let again = Arc::clone(&policy);
         let restore = move |saved: &serde_json::Value| -> Result<Box<dyn ContextPolicy>, Error> {
-            let state: S = restored(name, saved)?;
-            if fits(&state) { Ok(Box::new(again(state))) } else { Err(misfit(name)) }
+            let state = SavedState::of(name, Some(saved.clone()))?.map(|mut saved| saved.read("state")).transpose()?;
+            match state.filter(&fits) {
+                Some(state) => Ok(Box::new(again(state))),
+                None => Diagnostic::new(format!("the saved state of `{name}` is of another number of arms or features")).refuse(),
+            }
         };
         Self { restore: Box::new(restore), ..Self::new(move || Box::new(policy(initial()))) }
     }
@@ -156,21 +151,6 @@ pub(super) fn saved(policy: &str, state: &impl serde::Serialize) -> serde_json::
     serde_json::json!({ "policy": policy, "state": state })
 }
 
-/// Reads a saved state of this policy.
-///
-/// # Errors
-/// If the state is of another policy, or has another form.
-fn restored<T: DeserializeOwned>(policy: &str, state: &serde_json::Value) -> Result<T, Error> {
-    check_saved(state, policy)?;
-    serde_json::from_value(state["state"].clone())
-        .map_err(|source| Diagnostic::new(format!("the saved state of `{policy}` cannot be read: {source}")).error())
-}
-
-/// Returns the error for a state whose sizes are not those of the problem.
-fn misfit(policy: &str) -> Error {
-    Diagnostic::new(format!("the saved state of `{policy}` is of another number of arms or features")).error()
-}
-
 /// Holds scratch memory for one choice.
 #[derive(Debug, Default)]
 pub struct Scratch {
@@ -180,11 +160,13 @@ pub struct Scratch {
     pub scored: Vec<(usize, f64)>,
 }
 
-/// Returns the best of these arms: the lowest index within the tie tolerance of all decisions.
+/// Returns the best of the arms with these scores: the lowest index within the tie tolerance of all decisions.
 ///
 /// # Errors
 /// If a score is NaN, or the largest is infinite.
-pub(super) fn best_arm(scored: &[(usize, f64)]) -> Result<usize, Error> {
+pub(super) fn best_arm(scores: impl Iterator<Item = (usize, f64)>, scored: &mut Vec<(usize, f64)>) -> Result<usize, Error> {
+    scored.clear();
+    scored.extend(scores);
     privateer_gp::score::lowest_within_tie(scored).ok_or_else(|| Error::Failed {
         problem: "the score of an arm is no finite number".to_owned(),
         hint: "the spec's scales leave the range of f64: check `ridge`, `beta`, `radius`, `clip` and the reward's unit"
@@ -201,10 +183,11 @@ mod tests {
 
     #[test]
     fn scores_that_are_no_numbers_are_failures() {
-        assert_eq!(best_arm(&[(0, 1.0), (1, 2.0), (2, 2.0 + 1e-12)]).ok(), Some(1));
+        let best_of = |scores: &[f64]| best_arm(scores.iter().copied().enumerate(), &mut Vec::new());
+        assert_eq!(best_of(&[1.0, 2.0, 2.0 + 1e-12]).ok(), Some(1));
         for bad in [f64::NAN, f64::INFINITY] {
-            assert!(best_arm(&[(0, 0.0), (1, bad)]).expect_err("a failure").to_string().contains("finite"));
+            assert!(best_of(&[0.0, bad]).expect_err("a failure").to_string().contains("finite"));
         }
-        assert!(best_arm(&[]).is_err());
+        assert!(best_of(&[]).is_err());
     }
 }

@@ -71,7 +71,6 @@ impl DpHdbPlan {
         Ok(warm_up)
     }
 
-    /// As [`ContextPolicyPlan::prepare`].
     fn prepare(&self, facts: &ContextFacts, request: &Request) -> Result<PreparedContextual, Refusal> {
         let need = InteractionNeed::Choices(ChoicesNeed {
             radius: self.radius.unwrap_or(facts.parameter_l1),
@@ -111,7 +110,6 @@ fn maker(choices: ChoiceTerms, gap: Option<f64>) -> ContextPolicyMaker {
 struct DpHdbState {
     /// Number of rounds observed.
     round: u64,
-    /// Number of steps of each arm.
     steps: Vec<u64>,
     /// Sums of the chosen vertices of the ball of radius 1, one arm after another.
     counts: Vec<f64>,
@@ -144,17 +142,14 @@ impl ContextPolicy for DpHdb {
             return Ok((self.state.round / warm_up) as usize);
         }
         let Scratch { vector: warm, scored } = scratch;
-        scored.clear();
+        let running = |arm| (arm, self.running(arm, context));
         if self.half_gap.is_infinite() {
-            scored.extend((0..n_arms).map(|arm| (arm, self.running(arm, context))));
-            return best_arm(scored);
+            return best_arm((0..n_arms).map(running), scored);
         }
         warm.clear();
         warm.extend((0..n_arms).map(|arm| self.choices.link.mean(dot(self.part(&self.state.frozen, arm), context))));
         let floor = warm.iter().copied().fold(f64::NEG_INFINITY, f64::max) - self.half_gap;
-        let kept = (0..n_arms).filter(|&arm| floor < warm[arm]);
-        scored.extend(kept.map(|arm| (arm, self.running(arm, context))));
-        best_arm(scored)
+        best_arm((0..n_arms).filter(|&arm| floor < warm[arm]).map(running), scored)
     }
 
     fn update(&mut self, signal: &Released<InteractionSignal<'_>>) {

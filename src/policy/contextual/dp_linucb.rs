@@ -37,7 +37,7 @@ pub fn parse_local(args: &Args<'_>) -> ContextPolicyPlan {
 }
 
 fn plan(args: &Args<'_>, name: &'static str, local: bool) -> ContextPolicyPlan {
-    let plan = Arc::new(DpLinUcbPlan {
+    let plan = DpLinUcbPlan {
         name,
         local,
         beta: ExplorationFactor::parse(args),
@@ -58,15 +58,15 @@ fn plan(args: &Args<'_>, name: &'static str, local: bool) -> ContextPolicyPlan {
             .above(0.0)
             .at_most(1e12)
             .optional("the environment's bound"),
-    });
-    let counted = Arc::clone(&plan);
+    };
     ContextPolicyPlan {
         open_kind: Some(("linucb", &["shift", "growth", "context_length"])),
-        need_bytes: Box::new(move |facts, request| BYTES_PER_RELEASE * releases_at_most(facts.rounds, counted.growth(request))),
+        need_bytes: Box::new(move |facts, request| BYTES_PER_RELEASE * releases_at_most(facts.rounds, plan.growth(request))),
         ..ContextPolicyPlan::new(move |facts, request| plan.prepare(facts, request))
     }
 }
 
+#[derive(Clone, Copy)]
 struct DpLinUcbPlan {
     name: &'static str,
     local: bool,
@@ -102,22 +102,18 @@ impl DpLinUcbPlan {
         self.growth.unwrap_or(if request.calibration.redesigns() { 1.1 } else { 1.0 })
     }
 
-    fn need(&self, facts: &ContextFacts, request: &Request) -> Result<InteractionNeed, Refusal> {
+    fn prepare(&self, facts: &ContextFacts, request: &Request) -> Result<PreparedContextual, Refusal> {
         if request.mechanism == "none" {
             let message = format!("`{}` is private by its kind", self.name);
             return Err(Refusal::new("mechanism", message, "no `mechanism`, or `auto`")
                 .hint("`linucb` is the same policy without privacy"));
         }
-        Ok(InteractionNeed::Sums(InteractionSumsNeed {
+        let need = InteractionNeed::Sums(InteractionSumsNeed {
             due: due(facts.rounds, self.growth(request)),
             context_length: self.length.unwrap_or(facts.length).min(facts.length),
             local: self.local,
-        }))
-    }
-
-    /// As [`ContextPolicyPlan::prepare`].
-    fn prepare(&self, facts: &ContextFacts, request: &Request) -> Result<PreparedContextual, Refusal> {
-        let mechanism = self.need(facts, request)?.calibrated(facts, request)?;
+        });
+        let mechanism = need.calibrated(facts, request)?;
         let CalibratedInteractions::Sums(sums) = &mechanism else { return Err(another_kind()) };
         let SumsTerms { layout, context_length, calibration, due, .. } = sums.terms();
         let (printed, releases) = (!calibration.corrects(), due.len() as u64);
@@ -128,11 +124,7 @@ impl DpLinUcbPlan {
         let consts = Consts {
             layout: *layout,
             printed,
-            local: self.local,
-            beta: self.beta,
-            failure_prob: self.failure_prob,
-            ridge: if printed { 0.0 } else { self.ridge },
-            shift: self.shift,
+            keys: Self { ridge: if printed { 0.0 } else { self.ridge }, ..*self },
             rounds: facts.rounds,
             context_unit: sums.context_unit(),
             context_length: *context_length,
@@ -143,20 +135,15 @@ impl DpLinUcbPlan {
             nodes: dubey2021::nodes_printed(facts.rounds),
             first_std: sums.std(1),
         };
-        let maker = maker(self.name, Arc::new(consts), releases, sums.std(releases));
+        let maker = maker(Arc::new(consts), releases, sums.std(releases));
         Ok(PreparedContextual { maker, mechanism: Box::new(mechanism) })
     }
 }
 
-/// Holds the constants of the policy, the same in every trial.
 struct Consts {
     layout: GramLayout,
     printed: bool,
-    local: bool,
-    beta: ExplorationFactor,
-    failure_prob: f64,
-    ridge: f64,
-    shift: f64,
+    keys: DpLinUcbPlan,
     rounds: u64,
     context_unit: f64,
     context_length: f64,
@@ -182,24 +169,25 @@ struct RegularizerSpectrum {
 impl Consts {
     /// Returns the bounds after `round` rounds, with noise of standard deviation `std` in the sums.
     fn spectrum(&self, round: u64, std: f64) -> RegularizerSpectrum {
-        let (n, log) = (self.layout.n_rows() as f64, libm::log(2.0 * self.rounds as f64 / self.failure_prob));
+        let DpLinUcbPlan { failure_prob, ridge, shift, local, .. } = self.keys;
+        let (n, log) = (self.layout.n_rows() as f64, libm::log(2.0 * self.rounds as f64 / failure_prob));
         if self.printed {
             // Upsilon, the interval [Upsilon, 3 Upsilon] after the shift by 2 Upsilon, and gamma; the same in the local model.
-            let (upsilon, sigma, nodes) = if self.local {
+            let (upsilon, sigma, nodes) = if local {
                 let users = round.max(1);
-                let upsilon = zheng2020::spectrum(self.sigma, users, self.layout.n_rows(), self.rounds, self.failure_prob);
+                let upsilon = zheng2020::spectrum(self.sigma, users, self.layout.n_rows(), self.rounds, failure_prob);
                 (upsilon, self.sigma * libm::sqrt(users as f64), 1)
             } else {
                 let (nodes, rows) = (self.nodes, self.layout.n_rows());
-                (dubey2021::spectrum(self.sigma, nodes, rows, self.rounds, self.failure_prob), self.sigma, nodes)
+                (dubey2021::spectrum(self.sigma, nodes, rows, self.rounds, failure_prob), self.sigma, nodes)
             };
-            let gamma = shariff2018::gamma(sigma, nodes, upsilon, self.n_features(), self.rounds, self.failure_prob);
-            return RegularizerSpectrum { shift: 2.0 * upsilon * self.shift, least: upsilon, most: 3.0 * upsilon, gamma };
+            let gamma = shariff2018::gamma(sigma, nodes, upsilon, self.n_features(), self.rounds, failure_prob);
+            return RegularizerSpectrum { shift: 2.0 * upsilon * shift, least: upsilon, most: 3.0 * upsilon, gamma };
         }
         let vector = libm::sqrt(self.n_features() as f64) + libm::sqrt(2.0 * log);
         let norm = 2.0 * std * (libm::sqrt(n) + libm::sqrt(log));
-        let shift = self.ridge + self.shift * norm;
-        let least = self.ridge + (self.shift - 1.0).max(0.0) * norm;
+        let least = ridge + (shift - 1.0).max(0.0) * norm;
+        let shift = ridge + shift * norm;
         RegularizerSpectrum { shift, least, most: shift + norm, gamma: std * vector / libm::sqrt(least) }
     }
 
@@ -212,10 +200,10 @@ impl Consts {
             n_features: self.n_features(),
             spectrum: (spectrum.least, spectrum.most),
             gamma: spectrum.gamma,
-            failure_prob: self.failure_prob,
+            failure_prob: self.keys.failure_prob,
         };
         let order = || self.noise_sd * libm::sqrt(self.layout.dimension as f64) + self.total * libm::sqrt(spectrum.most);
-        self.beta.value(|| terms.beta(round), order)
+        self.keys.beta.value(|| terms.beta(round), order)
     }
 
     fn n_features(&self) -> usize {
@@ -226,7 +214,7 @@ impl Consts {
 /// Returns the maker of the policies.
 ///
 /// * `last_std` — standard deviation of the noise in the last of the `releases`
-fn maker(name: &'static str, consts: Arc<Consts>, releases: u64, last_std: f64) -> ContextPolicyMaker {
+fn maker(consts: Arc<Consts>, releases: u64, last_std: f64) -> ContextPolicyMaker {
     let last = consts.spectrum(consts.rounds, last_std);
     let facts = vec![
         ("releases of the sums".into(), releases.into()),
@@ -234,14 +222,14 @@ fn maker(name: &'static str, consts: Arc<Consts>, releases: u64, last_std: f64) 
         ("shift of the last matrix".into(), last.shift.into()),
         ("beta of the last round".into(), consts.beta(consts.rounds, &last).into()),
     ];
-    let (layout, std) = (consts.layout, consts.first_std);
+    let (name, layout, std) = (consts.keys.name, consts.layout, consts.first_std);
     let shift = consts.spectrum(0, std).shift.max(f64::MIN_POSITIVE);
     let initial = move || DpLinUcbState { round: 0, std, repairs: 0, models: ArmModels::empty(layout, shift) };
     let fits = move |state: &DpLinUcbState| state.models.fits(layout) && state.std.is_finite() && 0.0 < state.std;
     let policy = move |state: DpLinUcbState| {
         let spectrum = consts.spectrum(state.round, state.std);
         let beta = consts.beta(state.round + 1, &spectrum);
-        DpLinUcb { name, consts: Arc::clone(&consts), spectrum, beta, state }
+        DpLinUcb { consts: Arc::clone(&consts), spectrum, beta, state }
     };
     ContextPolicyMaker::of_states(name, initial, fits, policy).stating(facts)
 }
@@ -257,7 +245,6 @@ struct DpLinUcbState {
 }
 
 struct DpLinUcb {
-    name: &'static str,
     consts: Arc<Consts>,
     spectrum: RegularizerSpectrum,
     /// Exploration factor of the coming round.
@@ -272,13 +259,12 @@ impl ContextPolicy for DpLinUcb {
         let kept = if length <= consts.context_length { 1.0 } else { consts.context_length / length };
         let factor = kept / consts.context_unit;
         let models = &self.state.models;
-        scored.clear();
-        for arm in 0..consts.layout.n_blocks {
+        let score = |arm| {
             // The models are linear in the context, so its scale can be applied last.
             let score = models.mean(arm, context) + self.beta * models.deviation(consts.layout, arm, context, vector);
-            scored.push((arm, factor * score));
-        }
-        best_arm(scored)
+            (arm, factor * score)
+        };
+        best_arm((0..consts.layout.n_blocks).map(score), scored)
     }
 
     fn update(&mut self, signal: &Released<InteractionSignal<'_>>) {
@@ -292,10 +278,6 @@ impl ContextPolicy for DpLinUcb {
     }
 
     fn save(&self) -> serde_json::Value {
-        saved(self.name, &self.state)
-    }
-
-    fn repairs(&self) -> u64 {
-        self.state.repairs
+        saved(self.consts.keys.name, &self.state)
     }
 }

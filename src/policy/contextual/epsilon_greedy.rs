@@ -16,26 +16,20 @@ pub fn parse(args: &Args<'_>) -> ContextPolicyPlan {
     let explore = args.number("explore", "share of rounds with a random arm").at_least(0.0).at_most(1.0).or(0.05);
     let decay = args.flag("decay", "whether that share falls as explore · K/t, from 1 on", false);
     let ridge = args.number("ridge", "what is added to the diagonal of every arm's matrix").above(0.0).at_most(1e12).or(1.0);
-    let keys = EpsilonGreedyKeys { explore, decay };
     ContextPolicyPlan::unprotected(move |facts| {
         let (n_arms, dimension) = (facts.n_arms, facts.dimension);
         ContextPolicyMaker::of_states(
             NAME,
             move || LinUcbState::new(n_arms, dimension, ridge),
             move |state| state.fits(n_arms, dimension),
-            move |state| EpsilonGreedy { keys, n_arms, gains: vec![0.0; dimension], state },
+            move |state| EpsilonGreedy { explore, decay, n_arms, gains: vec![0.0; dimension], state },
         )
     })
 }
 
-#[derive(Debug, Clone, Copy)]
-struct EpsilonGreedyKeys {
+struct EpsilonGreedy {
     explore: f64,
     decay: bool,
-}
-
-struct EpsilonGreedy {
-    keys: EpsilonGreedyKeys,
     n_arms: usize,
     gains: Vec<f64>,
     state: LinUcbState,
@@ -44,15 +38,13 @@ struct EpsilonGreedy {
 impl ContextPolicy for EpsilonGreedy {
     fn choose(&self, context: &[f64], own: &mut Stream, scratch: &mut Scratch) -> Result<usize, Error> {
         let t = (self.state.round + 1) as f64;
-        let share = if self.keys.decay { self.keys.explore * self.n_arms as f64 / t } else { self.keys.explore };
+        let share = if self.decay { self.explore * self.n_arms as f64 / t } else { self.explore };
         // Both draws are made in every round, so that each round uses two words of the stream.
         let (explores, random) = (own.bernoulli(share), own.index(self.n_arms));
         if explores {
             return Ok(random);
         }
-        scratch.scored.clear();
-        scratch.scored.extend((0..self.n_arms).map(|arm| (arm, self.state.mean(arm, context))));
-        best_arm(&scratch.scored)
+        best_arm((0..self.n_arms).map(|arm| (arm, self.state.mean(arm, context))), &mut scratch.scored)
     }
 
     fn update(&mut self, signal: &Released<InteractionSignal<'_>>) {

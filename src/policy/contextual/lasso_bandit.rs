@@ -96,10 +96,8 @@ impl ContextPolicy for LassoBandit {
         vector.clear();
         vector.extend(forced.iter().map(|model| dot(model.beta(), context)));
         let floor = vector.iter().copied().fold(f64::NEG_INFINITY, f64::max) - self.plan.half_gap;
-        scored.clear();
         let kept = (0..all.len()).filter(|&arm| floor <= vector[arm]);
-        scored.extend(kept.map(|arm| (arm, dot(all[arm].beta(), context))));
-        best_arm(scored)
+        best_arm(kept.map(|arm| (arm, dot(all[arm].beta(), context))), scored)
     }
 
     fn update(&mut self, signal: &Released<InteractionSignal<'_>>) {

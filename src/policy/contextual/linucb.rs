@@ -113,10 +113,8 @@ struct LinUcb {
 
 impl ContextPolicy for LinUcb {
     fn choose(&self, context: &[f64], _own: &mut Stream, scratch: &mut Scratch) -> Result<usize, Error> {
-        let score = |arm: usize| self.state.mean(arm, context) + self.beta * self.state.deviation(arm, context);
-        scratch.scored.clear();
-        scratch.scored.extend((0..self.n_arms).map(|arm| (arm, score(arm))));
-        best_arm(&scratch.scored)
+        let score = |arm| (arm, self.state.mean(arm, context) + self.beta * self.state.deviation(arm, context));
+        best_arm((0..self.n_arms).map(score), &mut scratch.scored)
     }
 
     fn update(&mut self, signal: &Released<InteractionSignal<'_>>) {

@@ -149,16 +149,14 @@ pub trait BatchPolicy: Send {
     ///
     /// # Errors
     /// As [`BatchPolicy::tell`].
-    fn learn(&mut self, told: &[ToldRelease<'_>]) -> Result<(), PolicyFailure> {
-        let _ = told;
+    fn learn(&mut self, _told: &[ToldRelease<'_>]) -> Result<(), PolicyFailure> {
         Err(NO_LEARN.into())
     }
 
     /// Returns how many users play the point that was last chosen for the trial at this place: a batch, at least 1.
     ///
     /// The trial is next asked after the last of them, and told their mean. A batch that the horizon cuts off is not told.
-    fn users(&self, place: usize) -> u64 {
-        let _ = place;
+    fn users(&self, _place: usize) -> u64 {
         1
     }
 
@@ -168,8 +166,7 @@ pub trait BatchPolicy: Send {
     ///
     /// # Errors
     /// Whatever keeps the algorithm from saying one; the run ends.
-    fn recommend(&self, place: usize) -> Result<Option<usize>, PolicyFailure> {
-        let _ = place;
+    fn recommend(&self, _place: usize) -> Result<Option<usize>, PolicyFailure> {
         Ok(None)
     }
 
@@ -178,8 +175,7 @@ pub trait BatchPolicy: Send {
     ///
     /// # Errors
     /// Whatever keeps the algorithm from saying it; the run ends.
-    fn state(&self, place: usize) -> Result<Option<serde_json::Value>, PolicyFailure> {
-        let _ = place;
+    fn state(&self, _place: usize) -> Result<Option<serde_json::Value>, PolicyFailure> {
         Ok(None)
     }
 }
@@ -205,8 +201,7 @@ pub trait TrialPolicy: Send {
     ///
     /// # Errors
     /// Whatever keeps the algorithm from going on; the run ends.
-    fn learn(&mut self, released: Release<'_>) -> Result<(), PolicyFailure> {
-        let _ = released;
+    fn learn(&mut self, _released: Release<'_>) -> Result<(), PolicyFailure> {
         Err(NO_LEARN.into())
     }
 
@@ -229,9 +224,9 @@ pub trait TrialPolicy: Send {
 const NO_LEARN: &str = "it asks for sums or a choice and has no `learn` that takes them";
 
 /// Runs each trial by an algorithm of its own.
-pub(super) struct EachTrial(pub(super) Vec<Box<dyn TrialPolicy>>);
+pub(super) struct EachTrial<P>(pub(super) Vec<P>);
 
-impl BatchPolicy for EachTrial {
+impl<P: TrialPolicy> BatchPolicy for EachTrial<P> {
     fn ask(&mut self, trials: &mut [TrialView<'_>]) -> Result<Vec<usize>, PolicyFailure> {
         Ok(trials.iter_mut().map(|trial| self.0[trial.place].ask(trial)).collect())
     }

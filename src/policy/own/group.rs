@@ -1,5 +1,6 @@
 //! Guards the calls of an algorithm from outside: what it returns is checked, and what it throws ends the run with a message.
 
+use super::plan::Stage;
 use super::{BatchPolicy, Release, ToldRelease, ToldReward, TrialView};
 use privateer_config::error::{Error, guarded};
 use privateer_gp::posterior::Visits;
@@ -13,28 +14,12 @@ pub struct PolicyGroup {
     n_points: usize,
     /// The policy's label, for messages.
     label: String,
-    /// The batch of each trial.
     batches: Vec<OpenBatch>,
-    turns: Turns,
-}
-
-/// Says when what the users of a group have played is released.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) enum Turns {
-    /// After the last user of each batch.
-    Batches,
-    /// As the query of each trial says.
-    Queries,
-    /// Once, after all candidates were scored by as many users each.
-    Candidates {
-        /// Number of candidates.
-        count: usize,
-        /// Users of each.
-        users: u64,
-    },
+    stage: Stage,
 }
 
 /// The users of one trial who play one point.
+#[derive(Default)]
 struct OpenBatch {
     point: usize,
     /// Number of users who have yet to play.
@@ -51,9 +36,8 @@ struct OpenBatch {
 }
 
 impl OpenBatch {
-    fn new(least: u64) -> Self {
-        let (candidates, scored) = (Vec::new(), Visits::default());
-        Self { point: 0, left: 0, least, released: (0.0, 0), candidates, scored, chosen: None }
+    fn n_candidates(&self) -> u64 {
+        self.candidates.len() as u64
     }
 
     /// Takes a choice among the candidates; returns it.
@@ -66,8 +50,9 @@ impl OpenBatch {
 
 impl PolicyGroup {
     /// * `least` — the least number of users of a batch of each trial
-    pub(super) fn new(policy: Box<dyn BatchPolicy>, n_points: usize, turns: Turns, least: impl Iterator<Item = u64>) -> Self {
-        Self { policy, n_points, label: "from outside".to_owned(), batches: least.map(OpenBatch::new).collect(), turns }
+    pub(super) fn new(policy: Box<dyn BatchPolicy>, n_points: usize, stage: Stage, least: impl Iterator<Item = u64>) -> Self {
+        let batches = least.map(|least| OpenBatch { least, ..OpenBatch::default() }).collect();
+        Self { policy, n_points, label: "from outside".to_owned(), batches, stage }
     }
 
     /// Sets the policy's label, for messages.
@@ -83,7 +68,7 @@ impl PolicyGroup {
     /// users or of too few.
     pub fn ask(&mut self, mut trials: Vec<TrialView<'_>>) -> Result<Vec<usize>, Error> {
         let round = trials.first().map_or(0, |trial| trial.round);
-        let Self { policy, label, batches, turns, .. } = self;
+        let Self { policy, label, batches, stage, .. } = self;
         let failed = |why: String| failure(label, &format!("round {round}"), why);
         trials.retain(|trial| batches[trial.place].left == 0);
         if !trials.is_empty() {
@@ -101,13 +86,13 @@ impl PolicyGroup {
                     return Err(failed(format!("in trial {number} it chose point {point}, which is not allowed in this round")));
                 }
                 let batch = &mut batches[trial.place];
-                let users = match *turns {
-                    Turns::Candidates { count, users } if batch.candidates.len() < count => {
+                let users = match *stage {
+                    Stage::Choice(count, users) if batch.n_candidates() < count => {
                         batch.candidates.push(point);
                         users
                     }
-                    Turns::Batches => guarded(|| Ok(policy.users(trial.place))).map_err(failed)?,
-                    Turns::Queries | Turns::Candidates { .. } => 1,
+                    Stage::Rewards | Stage::Batches(_) => guarded(|| Ok(policy.users(trial.place))).map_err(failed)?,
+                    Stage::Sums(..) | Stage::Choice(..) => 1,
                 };
                 if 1 < users && trial.allowed.is_some() {
                     let why = "in an environment with decision sets, which change within a batch";
@@ -127,10 +112,11 @@ impl PolicyGroup {
     pub fn ends(&self, place: usize) -> bool {
         let batch = &self.batches[place];
         batch.left == 1
-            && match self.turns {
-                Turns::Batches => true,
-                Turns::Queries => false,
-                Turns::Candidates { count, .. } => batch.candidates.len() == count,
+            && match self.stage {
+                // The mean of each batch is released at its end, sums as the query of each trial says.
+                Stage::Rewards | Stage::Batches(_) => true,
+                Stage::Sums(..) => false,
+                Stage::Choice(count, _) => batch.n_candidates() == count,
             }
     }
 
@@ -139,15 +125,15 @@ impl PolicyGroup {
     /// * `released` — the number of each trial, and what was released
     pub fn tell<'a>(&mut self, round: u64, released: impl Iterator<Item = (u64, &'a Released<Signal>)>) -> Result<(), Error> {
         let (mut told, mut releases) = (Vec::new(), Vec::new());
-        let turns = self.turns;
-        for (place, ((trial, signal), batch)) in released.zip(&mut self.batches).enumerate() {
+        let Self { policy, label, batches, stage, .. } = self;
+        for (place, ((trial, signal), batch)) in released.zip(batches).enumerate() {
             batch.left -= 1;
-            match (signal.value(), turns) {
+            match (signal.value(), &*stage) {
                 // Without privacy rewards arrive one by one, and the best average is chosen.
-                (Signal::Reward(_), Turns::Candidates { .. }) if batch.chosen.is_some() => {}
-                (Signal::Reward(reward), Turns::Candidates { count, .. }) => {
+                (Signal::Reward(_), Stage::Choice(..)) if batch.chosen.is_some() => {}
+                (Signal::Reward(reward), Stage::Choice(count, _)) => {
                     batch.scored.add(batch.point, *reward);
-                    if batch.left == 0 && batch.candidates.len() == count {
+                    if batch.left == 0 && batch.n_candidates() == *count {
                         let best = batch.scored.best_average();
                         let best = batch.candidates.iter().position(|point| Some(*point) == best);
                         let release = best.and_then(|candidate| batch.choose(candidate));
@@ -169,7 +155,6 @@ impl PolicyGroup {
                 told.push(ToldReward { trial, place, point: batch.point, released: sum / n as f64 });
             }
         }
-        let Self { policy, label, .. } = self;
         let failed = |why| failure(label, &format!("round {round}"), why);
         if !releases.is_empty() {
             guarded(|| policy.learn(&releases)).map_err(failed)?;

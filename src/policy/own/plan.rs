@@ -1,8 +1,8 @@
 //! Makes an algorithm from outside a policy like any other.
 
 use super::contract::EachTrial;
-use super::group::{Turns, failure};
-use super::played::{PlayedPolicy, Schedule};
+use super::group::failure;
+use super::played::PlayedPolicy;
 use super::{BatchPolicy, PolicyFailure, PolicyGroup, PolicyStart, SumsFeatures, TrialFacts, TrialPolicy};
 use crate::policy::{FeaturesPlan, MeanNoise, Policy, PolicyMaker, PolicyPlan, Problem, Setting, parse_features};
 use privateer_config::error::{Diagnostic, Error, guarded};
@@ -15,7 +15,6 @@ use privateer_privacy::Protection;
 use privateer_privacy::sums::{Epochs, SumsNeed};
 use std::sync::Arc;
 
-/// Makes the algorithm for the trials of a start.
 type MakeBatch = Arc<dyn Fn(PolicyStart) -> Result<Box<dyn BatchPolicy>, PolicyFailure> + Send + Sync>;
 
 /// Describes a policy from outside.
@@ -32,7 +31,7 @@ pub struct OwnPolicy {
 
 /// Who stands between the users and an algorithm from outside.
 #[derive(Debug, Clone)]
-enum Stage {
+pub(super) enum Stage {
     /// Each user's reward is released by itself.
     Rewards,
     /// A trusted server or a shuffler releases the mean of each batch, of which the least may be stated.
@@ -48,11 +47,11 @@ impl OwnPolicy {
     pub fn per_trial<P: TrialPolicy + 'static>(
         make: impl Fn(&PolicyStart, &TrialFacts) -> Result<P, PolicyFailure> + Send + Sync + 'static,
     ) -> Self {
-        let each = move |start: PolicyStart| -> Result<Box<dyn BatchPolicy>, PolicyFailure> {
-            let policies = start.trials.iter().map(|trial| Ok(Box::new(make(&start, trial)?) as Box<dyn TrialPolicy>));
-            Ok(Box::new(EachTrial(policies.collect::<Result<_, PolicyFailure>>()?)))
+        let each = move |start: PolicyStart| -> Result<EachTrial<P>, PolicyFailure> {
+            let policies = start.trials.iter().map(|trial| make(&start, trial));
+            Ok(EachTrial(policies.collect::<Result<Vec<P>, PolicyFailure>>()?))
         };
-        Self { make: Arc::new(each), depends_on_block: false, stage: Stage::Rewards }
+        Self::batched(each).independent()
     }
 
     /// Describes an algorithm that runs many trials at once; `make` is called once for each block of trials.
@@ -113,9 +112,6 @@ impl OwnPolicy {
 
 impl Stage {
     /// Returns what a server is asked for, and the features of its sums.
-    ///
-    /// # Errors
-    /// If the horizon is too short, or the features do not suit the problem.
     fn prepare(&self, problem: &Problem) -> Result<(Option<SumsNeed>, Option<SumsFeatures>), Error> {
         let rounds = problem.rounds;
         match self {
@@ -159,14 +155,6 @@ impl Stage {
             }
         }
     }
-
-    fn turns(&self) -> Turns {
-        match *self {
-            Self::Rewards | Self::Batches(_) => Turns::Batches,
-            Self::Sums(..) => Turns::Queries,
-            Self::Choice(candidates, users) => Turns::Candidates { count: candidates as usize, users },
-        }
-    }
 }
 
 impl From<OwnPolicy> for PolicyPlan {
@@ -198,7 +186,6 @@ impl From<OwnPolicy> for PolicyPlan {
     }
 }
 
-/// Makes the groups of a cell.
 pub(super) struct OwnMaker {
     make: MakeBatch,
     start: PolicyStart,
@@ -219,10 +206,15 @@ impl PolicyMaker for OwnMaker {
     }
 
     /// Makes what keeps the plays of one trial; its group proposes for it and is told what was released.
-    fn make(&self, _setting: &Setting) -> Result<Box<dyn Policy>, Error> {
+    fn policy(&self, _setting: &Setting, saved: Option<serde_json::Value>) -> Result<Box<dyn Policy>, Error> {
+        if saved.is_some() {
+            return Diagnostic::new("a policy from outside keeps no state that a session could store")
+                .hint("drive it in one program with `AskTell`, or use a policy of this program in sessions")
+                .refuse();
+        }
         let every = if let Stage::Sums(_, every) = self.stage { every } else { 0 };
-        let schedule = self.start.features.clone().map(|features| Schedule { features, every, rounds: self.start.rounds });
-        Ok(Box::new(PlayedPolicy { schedule, round: 1, last: None, visits: Visits::default() }))
+        let (features, rounds) = (self.start.features.clone(), self.start.rounds);
+        Ok(Box::new(PlayedPolicy { features, every, rounds, round: 1, last: None, visits: Visits::default() }))
     }
 
     fn group(&self, trials: &[(u64, &Setting)]) -> Result<Option<PolicyGroup>, Error> {
@@ -236,17 +228,11 @@ impl PolicyMaker for OwnMaker {
         let start = PolicyStart { trials: trials.iter().map(facts).collect(), ..self.start.clone() };
         let least: Vec<u64> = start.trials.iter().map(|trial| trial.batches.map_or(1, |noise| noise.least)).collect();
         let batch = guarded(|| (self.make)(start)).map_err(|why| failure("from outside", "its start", why))?;
-        Ok(Some(PolicyGroup::new(batch, self.start.n_points, self.stage.turns(), least.into_iter())))
+        Ok(Some(PolicyGroup::new(batch, self.start.n_points, self.stage.clone(), least.into_iter())))
     }
 
     fn facts(&self, _setting: &Setting) -> Vec<(String, serde_json::Value)> {
         let bits = if self.depends_on_block { "depend on `block`" } else { "do not depend on the trials beside a trial" };
         vec![("policy from outside: its bits".to_owned(), bits.into())]
-    }
-
-    fn restore(&self, _setting: &Setting, _state: serde_json::Value) -> Result<Box<dyn Policy>, Error> {
-        Diagnostic::new("a policy from outside keeps no state that a session could store")
-            .hint("drive it in one program with `AskTell`, or use a policy of this program in sessions")
-            .refuse()
     }
 }

@@ -7,23 +7,16 @@ use privateer_privacy::{Query, Released, Signal};
 
 /// The plays of one trial; its group proposes for it.
 pub(super) struct PlayedPolicy {
-    /// When running sums are released; `None` where rewards or a choice are.
-    pub(super) schedule: Option<Schedule>,
+    /// What enters running sums; `None` where rewards or a choice are released.
+    pub(super) features: Option<SumsFeatures>,
+    /// Running sums are released after the first round, each `every` rounds later, and after the last of `rounds`.
+    pub(super) every: u64,
+    pub(super) rounds: u64,
     /// The coming round, from 1.
     pub(super) round: u64,
-    /// The point that was played last.
     pub(super) last: Option<usize>,
     /// The released rewards of the points that were played.
     pub(super) visits: Visits,
-}
-
-/// Says what enters running sums, and after which rounds they are released: the first, each `every` rounds later, and the last.
-pub(super) struct Schedule {
-    pub(super) features: SumsFeatures,
-    /// Rounds between two releases.
-    pub(super) every: u64,
-    /// Horizon.
-    pub(super) rounds: u64,
 }
 
 impl Policy for PlayedPolicy {
@@ -32,8 +25,8 @@ impl Policy for PlayedPolicy {
     }
 
     fn query(&self, point: usize) -> Query<'_> {
-        let Some(Schedule { features, every, rounds }) = &self.schedule else { return Query::default() };
-        let release = (self.round - 1).is_multiple_of(*every) || self.round == *rounds;
+        let Some(features) = &self.features else { return Query::default() };
+        let release = (self.round - 1).is_multiple_of(self.every) || self.round == self.rounds;
         Query { features: features.row(point).into(), release }
     }
 
@@ -48,10 +41,6 @@ impl Policy for PlayedPolicy {
     /// Returns the point with the highest average released reward, because there is no model; without rewards, the last one.
     fn recommend(&self) -> Option<usize> {
         self.visits.best_average().or(self.last)
-    }
-
-    fn told(&self) -> u64 {
-        self.round - 1
     }
 
     fn save(&self) -> serde_json::Value {

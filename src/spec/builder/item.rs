@@ -104,7 +104,7 @@ impl SettingValue {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Item {
     keys: Vec<(String, SettingValue, &'static Location<'static>)>,
-    at: &'static Location<'static>,
+    pub(super) at: &'static Location<'static>,
 }
 
 impl Item {
@@ -160,10 +160,6 @@ impl Item {
             Entry { key: key.clone(), key_span: Some(Span { source, range: 0..key.len() }), node }
         });
         Table { entries: entries.collect(), span: Some(span.clone()) }
-    }
-
-    pub(super) fn at(&self) -> &'static Location<'static> {
-        self.at
     }
 }
 

@@ -160,7 +160,7 @@ impl SweepBuilder {
     /// Checks everything and returns the sweep, which may name what the registry adds.
     pub fn build_with(&self, registry: &Registry) -> Result<Sweep, Error> {
         let mut sources = Sources::default();
-        let at = self.top.at();
+        let at = self.top.at;
         let source = sources.add_call(at.file(), at.line() as usize, String::new());
         let table = self.top.table(&Span { source, range: 0..0 }, &mut sources);
         let sink = Sink::new(sources).with_added(registry.added().clone());

@@ -1,8 +1,10 @@
 //! Holds running sums over users.
 
+use serde::{Deserialize, Serialize};
+
 /// Holds one release: noisy sums over `users` rounds.
 /// Entries are of features scaled to `|phi| <= 1` and of rewards minus the mechanism's centre.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Sums {
     /// The `m (m + 1) / 2` entries of `sum phi phi^T`, then the `m` entries of `sum y phi`.
     /// The matrix is its upper triangle, packed row by row.
