@@ -1,32 +1,28 @@
 //! What the program says to bad input. Each `data/errors/NAME.toml` says in its first line how it is run, in that folder;
 //! `NAME.txt` is the exit code and the whole of standard error.
 
-use crate::program::{assert_none, code, data, difference, privateer, stderr, stdout};
+use crate::program::*;
 use privateer::engine::{self, Options, Preparation, Stop};
 use privateer::env::DataFolder;
 use privateer::spec::Sweep;
 use privateer_backend::Cpu;
 use proptest::prelude::*;
 use proptest::test_runner::{Config, RngAlgorithm, RngSeed, TestRunner};
-use std::collections::BTreeSet;
-use std::fs;
-use std::path::{Path, PathBuf};
 
 #[test]
 fn bad_input_is_explained() {
     let folder = data().join("errors");
-    let mut cases: Vec<PathBuf> = fs::read_dir(&folder).expect("the cases").map(|entry| entry.expect("entry").path()).collect();
+    let mut cases = listed(&folder);
     cases.retain(|path| path.extension().is_some_and(|ending| ending == "toml"));
-    cases.sort();
     assert!(90 < cases.len(), "{} cases", cases.len());
     let mut wrong = Vec::new();
     for case in cases {
         let text = fs::read_to_string(&case).expect("a case");
         let first = text.lines().next().unwrap_or_default();
         let words = first.strip_prefix("# $ privateer ").unwrap_or_else(|| panic!("{}: {first}", case.display()));
-        let output = privateer(&folder).args(words.split(' ')).output().expect("the program starts");
+        let output = run(&folder, &self::words(words));
         let said = stderr(&output);
-        let found = format!("exit {}\n{said}", code(&output).map_or_else(|| "by a signal".to_owned(), |code| code.to_string()));
+        let found = format!("exit {}\n{said}", exit(&output));
         // Whatever the stored text says, these hold of every message.
         if !matches!(code(&output), Some(2 | 3)) || !stdout(&output).is_empty() || said.contains("panicked") || said.is_empty() {
             wrong.push(format!("{}: not a refusal\n{found}{}", case.display(), stdout(&output)));
@@ -85,15 +81,9 @@ fn changed(text: &str, (what, place, which): &Change) -> String {
             let words: Vec<&str> = lines[at].split_inclusive(['=', ',', '[', '{']).collect();
             let chosen = which.index(words.len().max(1));
             let value = if what % 12 == 3 { format!("\"{}\"", "long ".repeat(2000)) } else { WEIRD[place.index(22)].to_owned() };
-            lines[at] = words
-                .iter()
-                .enumerate()
-                .map(
-                    |(i, word)| {
-                        if i == chosen { format!(" {value}{}", word.chars().last().unwrap_or(' ')) } else { (*word).to_owned() }
-                    },
-                )
-                .collect();
+            let word = words.get(chosen).map(|word| format!(" {value}{}", word.chars().last().unwrap_or(' ')));
+            let (before, after) = (&words[..chosen.min(words.len())], words.get(chosen + 1..).unwrap_or_default());
+            lines[at] = format!("{}{}{}", before.concat(), word.unwrap_or_default(), after.concat());
         }
         4 => {
             let line = &lines[at];
@@ -163,8 +153,7 @@ fn no_text_panics() {
 /// Keys that hints state exist: in the parts that every specification has, or in the environment of the one that is wrong.
 #[test]
 fn hints_name_keys_that_exist() {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let reference = fs::read_to_string(root.join("docs/reference.md")).expect("a reference");
+    let reference = page("docs/reference.md");
     // (part, item, key)
     let (mut part, mut item, mut known) = ("", "", Vec::new());
     for line in reference.lines() {
@@ -178,8 +167,7 @@ fn hints_name_keys_that_exist() {
     }
     let of_environments = |part: &str| part == "environment" || part == "contextual-environment";
     let mut n_keys = 0;
-    for file in fs::read_dir(root.join("tests/it/data/errors")).expect("cases") {
-        let path = file.expect("a case").path();
+    for path in listed(&data().join("errors")) {
         if path.extension().is_none_or(|extension| extension != "txt") {
             continue;
         }

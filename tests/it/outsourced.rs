@@ -1,7 +1,6 @@
 //! Outsourced optimization: what a modeler over a curator's released inputs believes is calibrated, and a modeler never sees the inputs.
 
-use crate::support::{prepared, ran, stream};
-use privateer::env::DataFolder;
+use crate::support::*;
 use privateer::policy::InputNoiseModel;
 use privateer_config::params::{Args, Entry, Node, Sink, Table, Value};
 use privateer_gp::kernel::{Kernel, Lengthscales, squared_exponential::SquaredExponential};
