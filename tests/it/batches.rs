@@ -3,8 +3,6 @@
 use crate::contract::policies::policy_streams;
 use crate::support::*;
 use privateer::policy::Proposal;
-use privateer_numerics::rng::Purpose;
-use std::collections::BTreeSet;
 
 fn spec(policy: &str, privacy: &str) -> String {
     format!(

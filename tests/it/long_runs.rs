@@ -17,22 +17,17 @@ rounds = 150
 trials = 16
 block = 3
 record = { rounds = "all" }
-
 [environment]
 kind = "rkhs"
 domain = { kind = "grid", dimension = 1, points = 60 }
 kernel = { kind = "matern", nu = 2.5, lengthscale = 0.2 }
 noise = { kind = "uniform", bound = 1.0 }
-
 [privacy]
 epsilon = 1.0
-
 [[policy]]
 kind = "tgp-ucb"
-
 [[policy]]
 kind = "igp-ucb"
-
 [sweep.product]
 "privacy.mechanism" = ["laplace", "hybrid"]
 "#;

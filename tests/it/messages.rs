@@ -2,10 +2,8 @@
 //! `NAME.txt` is the exit code and the whole of standard error.
 
 use crate::program::*;
-use privateer::engine::{self, Options, Preparation, Stop};
-use privateer::env::DataFolder;
-use privateer::spec::Sweep;
-use privateer_backend::Cpu;
+use crate::support::*;
+use privateer::engine;
 use proptest::prelude::*;
 use proptest::test_runner::{Config, RngAlgorithm, RngSeed, TestRunner};
 
@@ -118,8 +116,7 @@ fn no_text_panics() {
     let mut runner = TestRunner::new(config);
     let outcome = runner.run(&changes, |changes| {
         let text = changes.iter().fold(small.clone(), |text, change| changed(&text, change));
-        let answer = Sweep::parse("spec.toml", &text, &[]);
-        match answer {
+        match Sweep::parse("spec.toml", &text, &[]) {
             Err(error) => {
                 let said = error.to_string();
                 prop_assert!(said.starts_with("error: ") && said.lines().all(|line| line.chars().count() < 700), "{said}");
@@ -129,25 +126,19 @@ fn no_text_panics() {
                 let (data, backend) = (DataFolder::default(), Cpu::default());
                 let preparation = Preparation::new(&sweep, &data, &backend);
                 let quick = sweep.trials <= 4 && sweep.cells.iter().all(|cell| cell.rounds <= 20);
-                if quick {
-                    let (none, stop) = (BTreeSet::new(), Stop::new());
-                    if let Err(error) = engine::run(&sweep, &preparation, Options::default(), &none, &stop, &()) {
-                        prop_assert!(error.to_string().starts_with("error: "), "{error}");
-                    }
-                }
-                for plan in sweep.cells.iter().take(12) {
-                    if let Err(error) = preparation.facts(plan) {
-                        prop_assert!(error.to_string().starts_with("error: "), "{error}");
-                    }
+                let run = || engine::run(&sweep, &preparation, Options::default(), &BTreeSet::new(), &Stop::new(), &()).err();
+                let played = quick.then(run).flatten();
+                for error in
+                    played.into_iter().chain(sweep.cells.iter().take(12).filter_map(|cell| preparation.facts(cell).err()))
+                {
+                    prop_assert!(error.to_string().starts_with("error: "), "{error}");
                 }
             }
             Ok(_) => {}
         }
         Ok(())
     });
-    if let Err(failure) = outcome {
-        panic!("{failure}");
-    }
+    outcome.unwrap_or_else(|failure| panic!("{failure}"));
 }
 
 /// Keys that hints state exist: in the parts that every specification has, or in the environment of the one that is wrong.

@@ -7,7 +7,6 @@ use crate::contract::policies::{privacies, settings};
 use crate::program::{Folder, folder};
 use crate::support::*;
 use privateer::registry::{CONTEXTUAL_POLICIES, POLICIES, names};
-use privateer_numerics::rng::{Purpose, Stream, Streams};
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
 const TRIALS: u32 = 20;

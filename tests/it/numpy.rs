@@ -13,12 +13,10 @@ use privateer::oco::set::{ConstraintSet, LpBall};
 use privateer::spec::Task;
 use privateer::{Error, FnEnvironment, Registry, RunOptions, run_in_memory};
 use privateer_numerics::linalg::Norm;
-use privateer_numerics::rng::{Stream, Streams};
 use privateer_privacy::Raw;
 use privateer_privacy::gradients::{HiddenDescent, PrefixGradients, Projection, Sample, Start, VectorNoise};
 use privateer_privacy::quote;
 use privateer_privacy::streams::{Factorisation, blt::Blt};
-use std::sync::Arc;
 
 const D: usize = 3;
 const N: u32 = 12;

@@ -3,7 +3,6 @@
 use crate::support::*;
 use privateer::audit::{Settings, Verdict, of_runs};
 use privateer::engine::Place;
-use privateer::numerics::rng::Stream;
 use privateer::oco::learner::dp_ftrl::Ftrl;
 use privateer::privacy::{Guarantee, Ledger, Query, Released, Signal};
 use privateer::{
@@ -11,9 +10,7 @@ use privateer::{
     OwnPolicy, PolicyFailure, PolicyStart, Registry, Release, RunOptions, Simulator, SumsLearner, ThreadSetup, ToldReward, Trace,
     TrialFacts, TrialPolicy, TrialView, Unit, run_in_memory, run_to_folder,
 };
-use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex};
 
 /// Laplace noise of a stated scale.
 #[derive(Debug)]

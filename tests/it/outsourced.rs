@@ -10,7 +10,6 @@ use privateer_gp::score::ScoreModel;
 use privateer_gp::{KernelGram, Points};
 use privateer_privacy::curator::{Inputs, InputsNeed, input_noise};
 use privateer_privacy::{Calibration, Delta, Epsilon, Raw, Request};
-use std::sync::Arc;
 
 fn input_noise(word: &str) -> InputNoiseModel {
     let entry = Entry { key: "input_noise".to_owned(), key_span: None, node: Node::bare(Value::Text(word.to_owned())) };

@@ -4,11 +4,8 @@
 //! paired t-tests with Holm's correction, so that correct code fails with probability 1/1000 over the whole grid, were the choice of
 //! factors not chance too; seeds are fixed. `PRIVATEER_PRICES=large cargo test --test it -- prices` runs the large grid.
 
-use crate::support::{self, ran_of, sweep};
-use privateer::engine::Quantity;
-use privateer::spec::Sweep;
+use crate::support::{self, *};
 use statrs::distribution::{ContinuousCDF, StudentsT};
-use std::collections::BTreeMap;
 
 const MECHANISMS: [&str; 5] = ["laplace", "duchi", "piecewise", "hybrid", "gaussian"];
 const EPSILONS: [f64; 3] = [0.5, 2.0, 8.0];

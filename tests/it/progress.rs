@@ -8,8 +8,6 @@ use privateer::record::verify;
 use privateer::registry::Registry;
 use privateer::report::{compare_report, write_report};
 use privateer::run::{Plan, RunOptions, choose_parts, run_again};
-use std::collections::BTreeSet;
-use std::sync::Mutex;
 
 /// Does some work and returns how many things it counted; each time it announced their number.
 fn counted<T>(what: &str, work: impl FnOnce(&(dyn Fn(u64) + Sync)) -> T) -> (T, usize) {

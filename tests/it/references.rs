@@ -2,7 +2,6 @@
 
 use crate::support::*;
 use privateer::engine::{Role, is_privacy_key};
-use std::collections::BTreeMap;
 
 const POINTS: &str = "rounds = 30\ntrials = 3\nblock = 2\n[environment]\nkind = \"gp-sample\"\ndomain = { kind = \"grid\", points = 20 }\n\
     kernel = { kind = \"matern\", nu = 2.5, lengthscale = 0.2 }\nnoise = { kind = \"gaussian\", sd = 0.1 }\n\

@@ -28,6 +28,7 @@ kind = "igp-ucb"
 [sweep.product]
 "privacy.epsilon" = [0.5, 8.0]
 "#;
+
 #[test]
 fn files_of_the_user_are_never_removed() {
     let here = &folder_with(SPEC);

@@ -8,12 +8,12 @@ pub use privateer::spec::Sweep;
 pub use privateer_backend::Cpu;
 use privateer_backend::{Backend, Counters};
 use privateer_config::error::Error;
-use privateer_numerics::rng::{Purpose, Stream, Streams};
+pub use privateer_numerics::rng::{Purpose, Stream, Streams};
 use privateer_privacy::{Budget, Calibration, Query, Raw, Request, RewardFacts, RewardMechanism};
 pub use serde_json::Value;
-use std::collections::{BTreeMap, BTreeSet};
+pub use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex};
+pub use std::sync::{Arc, Mutex};
 
 pub fn sweep(text: &str) -> Sweep {
     match Sweep::parse("spec.toml", text, &[]) {

@@ -1,9 +1,6 @@
 //! Rules of the house that a program can read: who imports whom, what `mod.rs` may hold, whose business what is.
 
-use crate::program::{page, root, walk};
-use std::collections::BTreeMap;
-use std::fs;
-use std::path::{Path, PathBuf};
+use crate::program::*;
 
 /// The rooms of the root crate, lowest first, each with the rooms it may import from. What the crates below it may use of
 /// each other is in their manifests.
@@ -228,8 +225,8 @@ fn the_architecture_page_names_every_room() {
     let page = page("ARCHITECTURE.md");
     let missing: Vec<&str> = ROOMS.iter().map(|(room, _)| *room).filter(|room| !page.contains(&format!("`{room}`"))).collect();
     assert!(missing.is_empty(), "ARCHITECTURE.md does not mention {missing:?}");
-    for entry in fs::read_dir(root().join("crates")).expect("the crates") {
-        let name = entry.expect("a crate").file_name().to_string_lossy().into_owned();
+    for path in listed(&root().join("crates")) {
+        let name = path.file_name().expect("a name").to_string_lossy();
         assert!(page.contains(&format!("`privateer-{name}`")), "ARCHITECTURE.md does not mention privateer-{name}");
     }
 }

@@ -1,13 +1,7 @@
 //! A tuned exploration factor is the best of its candidates on pilot trials, and the run is that of a spec which states it.
 
-use crate::support::{self, finals, prepared, ran, run_all, sweep};
-use privateer::engine::{Options, Quantity, Stop};
-use privateer::env::DataFolder;
+use crate::support::{self, *};
 use privateer::{RunObserver, RunOptions, run_in_memory};
-use privateer_backend::Cpu;
-use serde_json::Value;
-use std::collections::BTreeSet;
-use std::sync::Mutex;
 
 fn spec(beta: &str, trials: u64) -> String {
     format!(
@@ -86,7 +80,7 @@ fn what_cannot_be_tuned_is_refused() {
         ("{ kind = \"tuned\", pilot = 0 }", "out of range"),
         ("{ kind = \"tuned\", factor = 2 }", "did you mean `factors`?"),
     ] {
-        let said = privateer::Sweep::parse("spec.toml", &spec(beta, 2), &[]).map(drop).expect_err("a mistake").to_string();
+        let said = Sweep::parse("spec.toml", &spec(beta, 2), &[]).map(drop).expect_err("a mistake").to_string();
         assert!(said.contains(words), "{beta}: {said}");
     }
 }
