@@ -1,6 +1,6 @@
 //! Running a command with one fault at one operation, and what every such run must keep.
 
-use std::collections::BTreeMap;
+use super::problems::files;
 use std::fs;
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
@@ -8,29 +8,26 @@ use std::process::{Command, Output};
 use tempfile::TempDir;
 
 /// Every kind of fault; `torn` is a kill in the middle of a write.
-pub const KINDS: [&str; 5] = ["kill", "torn", "EIO", "ENOSPC", "EMFILE"];
+const KINDS: [&str; 5] = ["kill", "torn", "EIO", "ENOSPC", "EMFILE"];
 
 /// One case of this many is run of a large campaign where not all are asked for.
 const SAMPLED: usize = 9;
 /// Campaigns of at most this many cases always run whole.
 const SMALL: usize = 60;
 
-/// Whether every case is run.
 pub fn is_complete() -> bool {
     std::env::var("PRIVATEER_FAULTS").is_ok_and(|which| which == "all")
 }
 
 /// A command whose file operations fail one by one.
 pub struct Campaign {
-    pub name: &'static str,
-    /// Files before the command.
+    name: &'static str,
     pub before: TempDir,
     /// Where they were made: sessions read their points there.
-    prepared: TempDir,
-    /// The command.
+    pub prepared: TempDir,
     pub words: Vec<&'static str>,
     /// Whether SQLite's operations fail, and not the program's own.
-    pub is_of_database: bool,
+    is_of_database: bool,
     /// A file outside of the copies that is put back before each run.
     pub put_back: Option<(PathBuf, Vec<u8>)>,
 }
@@ -40,12 +37,9 @@ pub struct Faulted {
     /// A copy of the files, after the run.
     pub folder: TempDir,
     pub output: Output,
-    /// What to say where something is wrong.
-    pub case: String,
 }
 
 impl Faulted {
-    /// Whether the process was killed by the fault.
     pub fn killed(&self) -> bool {
         self.output.status.signal().is_some()
     }
@@ -60,8 +54,9 @@ impl Faulted {
 
     /// Runs a command without faults, which must end with one of these codes.
     pub fn then(&self, words: &[&str], codes: &[i32]) -> Output {
-        let output = privateer(self.folder.path(), words, None).output().expect("the program starts");
-        assert!(output.status.code().is_some_and(|code| codes.contains(&code)), "{}: {words:?}: {}", self.case, said(&output));
+        let output = privateer(self.folder.path(), words).output().expect("the program starts");
+        println!("{words:?}: {}", said(&output));
+        assert!(output.status.code().is_some_and(|code| codes.contains(&code)));
         output
     }
 }
@@ -81,12 +76,6 @@ impl Campaign {
         Self { name, before, words: words.to_vec(), is_of_database: false, put_back: None, prepared }
     }
 
-    /// The folder in which the files were made.
-    pub fn prepared(&self) -> &Path {
-        self.prepared.path()
-    }
-
-    /// The same command, whose operations on a database fail.
     pub fn on_database(self) -> Self {
         Self { is_of_database: true, ..self }
     }
@@ -96,15 +85,15 @@ impl Campaign {
         if let Some((path, bytes)) = &self.put_back {
             fs::write(path, bytes).expect("written");
         }
-        if !self.is_of_database {
-            let mut command = privateer(folder, &self.words, fault);
-            log.map(|log| command.env("PRIVATEER_FAULT_LOG", log));
-            return command;
-        }
-        let mut command = privateer(folder, &self.words, None);
-        command.env("LD_PRELOAD", super::shim::library());
-        fault.map(|fault| command.env("SHIM_FAULT", fault));
-        log.map(|log| command.env("SHIM_LOG", log));
+        let mut command = privateer(folder, &self.words);
+        let (of_fault, of_log) = if self.is_of_database {
+            command.env("LD_PRELOAD", super::shim::library());
+            ("SHIM_FAULT", "SHIM_LOG")
+        } else {
+            ("PRIVATEER_FAULT", "PRIVATEER_FAULT_LOG")
+        };
+        fault.map(|fault| command.env(of_fault, fault));
+        log.map(|log| command.env(of_log, log));
         command
     }
 
@@ -135,8 +124,9 @@ impl Campaign {
             let folder = copy(self.before.path());
             let fault = format!("{kind}@{at}");
             let output = self.faulty(folder.path(), Some(&fault), None).output().expect("started");
-            let case = format!("{}: {fault} ({})", self.name, operations[at - 1]);
-            let faulted = Faulted { folder, output, case };
+            // Where a check fails, the last of these lines name the case.
+            println!("{}: {fault} ({}): {}", self.name, operations[at - 1], said(&output));
+            let faulted = Faulted { folder, output };
             always(&faulted);
             check(&faulted);
             n_run += 1;
@@ -148,25 +138,22 @@ impl Campaign {
 /// What holds after every fault.
 fn always(faulted: &Faulted) {
     let text = said(&faulted.output);
-    assert!(!text.contains("panicked"), "{}: {text}", faulted.case);
+    assert!(!text.contains("panicked"), "{text}");
     // A refused operation is no mistake of the user and no corruption.
-    assert!(faulted.killed() || [Some(0), Some(4)].contains(&faulted.code()), "{}: {text}", faulted.case);
-    assert!(!text.contains("computed again") && !text.contains("not the file that was written"), "{}: {text}", faulted.case);
+    assert!(faulted.killed() || [Some(0), Some(4)].contains(&faulted.code()), "{text}");
+    assert!(!text.contains("computed again") && !text.contains("not the file that was written"), "{text}");
 }
 
 /// The program on one thread, so that operations come in one order.
-pub fn privateer(folder: &Path, words: &[&str], fault: Option<&str>) -> Command {
+pub fn privateer(folder: &Path, words: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_privateer"));
     command.current_dir(folder).args(words).env("RAYON_NUM_THREADS", "1").env_remove("PRIVATEER_DATA");
     command.env_remove("PRIVATEER_FAULT").env_remove("PRIVATEER_FAULT_LOG");
-    if let Some(fault) = fault {
-        command.env("PRIVATEER_FAULT", fault);
-    }
     command
 }
 
 pub fn fine(folder: &Path, words: &[&str]) -> Output {
-    let output = privateer(folder, words, None).output().expect("the program starts");
+    let output = privateer(folder, words).output().expect("the program starts");
     assert!(output.status.success(), "{words:?}: {}", said(&output));
     output
 }
@@ -175,21 +162,35 @@ pub fn said(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
 }
 
-/// All files below a folder, by their relative names.
-pub fn files(folder: &Path) -> BTreeMap<String, Vec<u8>> {
-    fn walk(root: &Path, folder: &Path, found: &mut BTreeMap<String, Vec<u8>>) {
-        for entry in fs::read_dir(folder).expect("a folder").map(|entry| entry.expect("an entry").path()) {
-            if entry.is_dir() {
-                walk(root, &entry, found);
-            } else {
-                let name = entry.strip_prefix(root).expect("below").to_string_lossy().into_owned();
-                found.insert(name, fs::read(&entry).expect("a file"));
-            }
+/// The row that the session `state` asks for.
+pub fn ask(folder: &Path) -> String {
+    String::from_utf8_lossy(&fine(folder, &["ask", "state"]).stdout).trim().to_owned()
+}
+
+/// A row of the session in the first of these files is told once, whatever fails, and spends from the odometer in the second, if there is one;
+/// `told` says after each command whether it was told.
+pub fn tells(name: &'static str, files: &[&'static str], prepare: impl FnOnce(&Path), told: impl Fn(&Faulted) -> bool) {
+    let more: Vec<&str> = files[1..].iter().flat_map(|&odometer| ["--odometer", odometer]).collect();
+    let mut row = String::new();
+    let mut campaign = Campaign::new(name, &[], |folder| {
+        prepare(folder);
+        row = ask(folder);
+    })
+    .on_database();
+    let row: &'static str = row.leak();
+    campaign.words = [&["tell", "state", row, "0.125"], &more[..]].concat();
+    campaign.run(|faulted| {
+        let taken = told(faulted);
+        assert!(faulted.killed() || taken == says_kept(faulted));
+        let asked = faulted.then(&[&["ask", "state"], &more[..]].concat(), &[0]);
+        assert_tidy(faulted);
+        if !taken {
+            assert_eq!(String::from_utf8_lossy(&asked.stdout).trim(), row);
+            faulted.then(&campaign.words, &[0]);
+            assert!(told(faulted));
         }
-    }
-    let mut found = BTreeMap::new();
-    walk(folder, folder, &mut found);
-    found
+        faulted.then(&[&["ledger"], files].concat(), &[0]);
+    });
 }
 
 /// The first column of the first row of a deployment; 0 where there is none, or none that was begun.
@@ -207,18 +208,17 @@ pub fn says_kept(faulted: &Faulted) -> bool {
     faulted.code() == Some(0) || said(&faulted.output).contains("is kept, and counts")
 }
 
-/// Fails where a file of ours is left unfinished.
 pub fn assert_tidy(faulted: &Faulted) {
     let names: Vec<String> = files(faulted.folder.path()).into_keys().collect();
     let left: Vec<&String> = names.iter().filter(|name| name.contains(".privateer-")).collect();
-    assert!(left.is_empty(), "{}: {left:?}", faulted.case);
+    assert!(left.is_empty(), "{left:?}");
 }
 
 /// The outcome of a command without a fault, to plant something wrong in.
 pub fn sound(campaign: &Campaign) -> Faulted {
     let folder = copy(campaign.before.path());
     let output = fine(folder.path(), &campaign.words);
-    Faulted { folder, output, case: "planted".to_owned() }
+    Faulted { folder, output }
 }
 
 fn copy(from: &Path) -> TempDir {

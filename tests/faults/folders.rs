@@ -1,8 +1,7 @@
 //! Results folders: after any fault the same command makes them what they would have been.
 
-use super::campaign::{Campaign, Faulted, assert_tidy, files, fine, privateer, said, sound};
-use super::problems::sweep_with_parameters;
-use std::collections::BTreeMap;
+use super::campaign::{Campaign, Faulted, assert_tidy, fine, privateer, said, sound};
+use super::problems::{Files, assert_same_files, files, results, sweep_with_parameters};
 use std::fs;
 use std::path::Path;
 
@@ -16,36 +15,24 @@ fn prepare(folder: &Path) {
     fs::write(folder.join("mine.tmp"), "precious").expect("written");
 }
 
-/// What must not depend on faults: everything but timings and what the machine did.
-fn lasting(folder: &Path) -> BTreeMap<String, Vec<u8>> {
-    let mut all = files(folder);
-    all.retain(|name, _| !name.ends_with("timings.csv") && !name.ends_with("run.json"));
-    all
-}
-
 /// Every part and parameter file that has its final name is whole.
-fn assert_whole(faulted: &Faulted, reference: &BTreeMap<String, Vec<u8>>) {
+fn assert_whole(faulted: &Faulted, reference: &Files) {
     for (name, bytes) in files(faulted.folder.path()) {
         if name.ends_with(".parquet") || name.starts_with("out/parameters/c") {
-            assert!(reference.get(&name) == Some(&bytes), "{}: {name} is not whole", faulted.case);
+            assert!(reference.get(&name) == Some(&bytes), "{name} is not whole");
         }
     }
-    assert_eq!(fs::read_to_string(faulted.path("mine.tmp")).expect("the user's file"), "precious", "{}", faulted.case);
+    assert_eq!(fs::read_to_string(faulted.path("mine.tmp")).expect("the user's file"), "precious");
 }
 
 /// After every fault the same command completes the folder, and nothing tells that there was a fault.
 fn ends_the_same(campaign: &Campaign) {
-    let reference = lasting(campaign.reference().path());
+    let reference = results(campaign.reference().path());
     campaign.run(|faulted| {
         assert_whole(faulted, &reference);
         faulted.then(&campaign.words, &[0]);
         assert_tidy(faulted);
-        let found = lasting(faulted.folder.path());
-        let names = |files: &BTreeMap<String, Vec<u8>>| files.keys().cloned().collect::<Vec<_>>();
-        assert_eq!(names(&found), names(&reference), "{}", faulted.case);
-        for (name, bytes) in &found {
-            assert!(*bytes == reference[name], "{}: {name} differs", faulted.case);
-        }
+        assert_same_files(&results(faulted.folder.path()), &reference, "after the same command");
         faulted.then(&["verify", "out"], &[0]);
     });
 }
@@ -58,13 +45,14 @@ fn a_folder_without_permission_is_a_wrong_argument() {
     let words = ["run", "spec.toml", "--out", "out", "--quiet"];
     fine(folder.path(), &words);
     let log = folder.path().join("operations.log");
-    let output = privateer(folder.path(), &words, None).env("PRIVATEER_FAULT_LOG", &log).output().expect("started");
+    let output = privateer(folder.path(), &words).env("PRIVATEER_FAULT_LOG", &log).output().expect("started");
     assert!(output.status.success(), "{}", said(&output));
     let operations = fs::read_to_string(&log).expect("operations");
     for (of, name) in [("Open out/.lock", ".lock"), ("Create out/.privateer-", "manifest.json")] {
         let at = 1 + operations.lines().position(|line| line.contains(of)).unwrap_or_else(|| panic!("{of}: {operations}"));
         for (kind, reason) in [("EACCES", "permission denied"), ("EROFS", "its file system is read-only")] {
-            let refused = privateer(folder.path(), &words, Some(&format!("{kind}@{at}"))).output().expect("started");
+            let fault = format!("{kind}@{at}");
+            let refused = privateer(folder.path(), &words).env("PRIVATEER_FAULT", fault).output().expect("started");
             let expected = format!("error: `out` is a folder that cannot be used: {reason} (at the file `{name}` in it)\nhint: ");
             assert!(refused.status.code() == Some(2) && said(&refused).contains(&expected), "{}", said(&refused));
         }
@@ -108,7 +96,7 @@ fn report() {
 #[test]
 fn planted_faults_are_caught() {
     let campaign = Campaign::new("planted", &["run", "spec.toml", "--out", "out", "--quiet"], prepare);
-    let reference = lasting(campaign.reference().path());
+    let reference = results(campaign.reference().path());
     let whole = sound(&campaign);
     assert_whole(&whole, &reference);
     assert_tidy(&whole);

@@ -1,20 +1,19 @@
 //! Releases and sessions: a fault never makes two of one, and never leaves what would tell more than was released.
 
-use super::campaign::{Campaign, assert_tidy, counted, files, fine, said, says_kept};
-use super::problems::{CURATE, spec};
+use super::campaign::{Campaign, ask, assert_tidy, counted, fine, said, says_kept};
+use super::problems::{CURATE, LAPLACE, files, spec};
 use privateer::env::CuratedLedger;
 use privateer::record::hash_bytes;
 use std::fs;
 use std::path::Path;
 
-fn table(folder: &Path) {
+pub fn table(folder: &Path) {
     let rows: String = (0..30).map(|i| format!("{},{}\n", f64::from(i % 6) * 0.3, f64::from(i / 6) * 0.3)).collect();
     fs::write(folder.join("data.csv"), format!("x,y\n{rows}")).expect("written");
     fs::write(folder.join("mine.tmp"), "precious").expect("written");
 }
 
-/// A session; its mechanism keeps raw sums.
-fn modeler(folder: &Path, privacy: &str, policy: &str) {
+pub fn modeler(folder: &Path, privacy: &str, policy: &str) {
     table(folder);
     fine(folder, &CURATE);
     spec(folder, privacy, policy);
@@ -30,11 +29,9 @@ fn in_the_middle(folder: &Path, (privacy, policy): (&str, &str)) {
     modeler(folder, privacy, policy);
     fine(folder, &["init", "state", "modeler.toml"]);
     for reward in ["0.5", "-0.25"] {
-        let row = fine(folder, &["ask", "state"]).stdout;
-        fine(folder, &["tell", "state", String::from_utf8_lossy(&row).trim(), reward]);
+        fine(folder, &["tell", "state", &ask(folder), reward]);
     }
-    let row = fine(folder, &["ask", "state"]).stdout;
-    fs::write(folder.join("row"), row).expect("written");
+    ask(folder);
 }
 
 #[test]
@@ -43,33 +40,23 @@ fn curate() {
     campaign.run(|faulted| {
         let (released_inputs, ledger) = (faulted.path("released.csv"), faulted.path("released.csv.ledger.json"));
         let (published, ledger_before) = (fs::read(&released_inputs).ok(), ledger.exists());
-        if published.is_some() {
-            assert!(ledger.exists(), "{}: released inputs without a ledger", faulted.case);
-        }
-        match (faulted.code(), &published) {
-            (Some(0), _) => assert!(published.is_some(), "{}", faulted.case),
-            (Some(_), _) => {
-                assert!(published.is_none() && !ledger.exists(), "{}: it says that nothing was released", faulted.case)
-            }
-            (None, _) => {}
+        assert!(published.is_none() || ledger.exists(), "released inputs without a ledger");
+        match faulted.code() {
+            Some(0) => assert!(published.is_some()),
+            Some(_) => assert!(published.is_none() && !ledger.exists(), "it says that nothing was released"),
+            None => {}
         }
         let left = files(faulted.folder.path()).keys().any(|name| name.contains(".privateer-"));
         // The same command: it makes the release that was not made, and never one that was.
         let again = faulted.then(&CURATE, &[0, 2]);
-        assert_eq!(
-            said(&again).contains("removed"),
-            left || (published.is_none() && ledger_before),
-            "{}: {}",
-            faulted.case,
-            said(&again)
-        );
-        assert_eq!(again.status.code() == Some(2), published.is_some(), "{}: {}", faulted.case, said(&again));
+        assert_eq!(said(&again).contains("removed"), left || (published.is_none() && ledger_before));
+        assert_eq!(again.status.code() == Some(2), published.is_some());
         if let Some(published) = published {
-            assert!(said(&again).contains("is there already"), "{}: {}", faulted.case, said(&again));
-            assert_eq!(fs::read(&released_inputs).expect("released inputs"), published, "{}: a second release", faulted.case);
+            assert!(said(&again).contains("is there already"));
+            assert_eq!(fs::read(&released_inputs).expect("released inputs"), published, "a second release");
         }
         let recorded = CuratedLedger::read(&ledger).expect("a ledger");
-        assert_eq!(recorded.sha256, hash_bytes(&fs::read(&released_inputs).expect("released inputs")), "{}", faulted.case);
+        assert_eq!(recorded.sha256, hash_bytes(&fs::read(&released_inputs).expect("released inputs")));
         assert_tidy(faulted);
         assert_eq!(fs::read_to_string(faulted.path("mine.tmp")).expect("the user's file"), "precious");
     });
@@ -81,9 +68,9 @@ fn init() {
     let campaign = Campaign::new("init", &words, |folder| modeler(folder, SUMS.0, SUMS.1)).on_database();
     campaign.run(|faulted| {
         let made = counted(faulted.folder.path(), "state", "SELECT count(*) FROM sessions") == 1;
-        assert!(faulted.killed() || made == says_kept(faulted), "{}: {}", faulted.case, said(&faulted.output));
+        assert!(faulted.killed() || made == says_kept(faulted));
         let again = faulted.then(&words, &[0, 2]);
-        assert_eq!(again.status.code() == Some(2), made, "{}: {}", faulted.case, said(&again));
+        assert_eq!(again.status.code() == Some(2), made);
         faulted.then(&["ask", "state"], &[0]);
         assert_tidy(faulted);
     });
@@ -91,29 +78,18 @@ fn init() {
 
 /// After a fault the session is the one before or the one after.
 fn tells(name: &'static str, spec: (&str, &str)) {
-    let mut campaign = Campaign::new(name, &[], |folder| in_the_middle(folder, spec)).on_database();
-    let row = fs::read_to_string(campaign.before.path().join("row")).expect("a row");
-    let row: &'static str = row.trim().to_owned().leak();
-    campaign.words = vec!["tell", "state", row, "0.125"];
-    campaign.run(|faulted| {
-        let told = || {
+    super::campaign::tells(
+        name,
+        &["state"],
+        |folder| in_the_middle(folder, spec),
+        |faulted| {
             let of = |sql: &str| counted(faulted.folder.path(), "state", sql);
             let (releases, spends) = (of("SELECT count(*) FROM releases"), of("SELECT count(*) FROM spends"));
-            assert_eq!(releases, spends, "{}: an answer without a spend, or a spend without an answer", faulted.case);
-            assert_eq!(of("SELECT count(*) FROM sessions WHERE asked IS NULL"), releases - 2, "{}", faulted.case);
-            releases
-        };
-        let taken = told() == 3;
-        assert!(faulted.killed() || taken == says_kept(faulted), "{}: {}", faulted.case, said(&faulted.output));
-        let asked = faulted.then(&["ask", "state"], &[0]);
-        assert_tidy(faulted);
-        if !taken {
-            assert_eq!(String::from_utf8_lossy(&asked.stdout).trim(), row, "{}", faulted.case);
-            faulted.then(&campaign.words, &[0]);
-            assert_eq!(told(), 3, "{}", faulted.case);
-        }
-        faulted.then(&["ledger", "state"], &[0]);
-    });
+            assert_eq!(releases, spends, "an answer without a spend, or a spend without an answer");
+            assert_eq!(of("SELECT count(*) FROM sessions WHERE asked IS NULL"), releases - 2);
+            releases == 3
+        },
+    );
 }
 
 #[test]
@@ -123,7 +99,7 @@ fn tell() {
 
 #[test]
 fn tell_each_reward() {
-    tells("tell each", ("[privacy]\nmechanism = \"laplace\"\nepsilon = 1.0\nclip = [-1.0, 1.0]\n", "kind = \"igp-ucb\""));
+    tells("tell each", (LAPLACE, "kind = \"igp-ucb\""));
 }
 
 #[test]
@@ -132,8 +108,7 @@ fn ask_and_undo() {
     for words in [["ask", "state"], ["undo", "state"]] {
         let campaign = Campaign::new(words[0], &words, |folder| {
             in_the_middle(folder, none);
-            let row = fs::read_to_string(folder.join("row")).expect("a row");
-            fine(folder, &["tell", "state", row.trim(), "0.125"]);
+            fine(folder, &["tell", "state", &ask(folder), "0.125"]);
         })
         .on_database();
         // The rounds that are told, and the row that is asked for.
@@ -144,9 +119,9 @@ fn ask_and_undo() {
         let (before, reference) = (read(campaign.before.path()), read(campaign.reference().path()));
         campaign.run(|faulted| {
             let after = read(faulted.folder.path());
-            assert!(after == before || after == reference, "{}", faulted.case);
+            assert!(after == before || after == reference);
             faulted.then(if after == before { &words } else { &["ask", "state"] }, &[0]);
-            assert_eq!(read(faulted.folder.path()), reference, "{}", faulted.case);
+            assert_eq!(read(faulted.folder.path()), reference);
             assert_tidy(faulted);
         });
     }

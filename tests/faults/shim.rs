@@ -14,7 +14,6 @@ static BUILT: LazyLock<(TempDir, PathBuf)> = LazyLock::new(|| {
     (folder, library)
 });
 
-/// The path of the library.
 pub fn library() -> &'static PathBuf {
     &BUILT.1
 }

@@ -5,20 +5,17 @@ use privateer_backend::reference::ReferenceDevice;
 use privateer_backend::{Backend, Batched};
 use std::sync::Arc;
 
-/// A backend and its name.
 pub type NamedBackend = (String, Box<dyn Backend>);
 
 /// Both types of a device, and what it chooses itself.
 const PRECISIONS: [Option<Precision>; 3] = [Some(Precision::F32), Some(Precision::F64), None];
 
-/// The reference device, in both precisions.
+fn named(device: &str, precision: Option<Precision>, batched: Batched) -> NamedBackend {
+    (format!("{device} {precision:?}"), Box::new(batched.with_precision(precision)))
+}
+
 pub fn reference_backends() -> Vec<NamedBackend> {
-    let of = |precision| -> NamedBackend {
-        (
-            format!("reference {precision:?}"),
-            Box::new(Batched::new(Arc::new(ReferenceDevice::default())).with_precision(precision)),
-        )
-    };
+    let of = |precision| named("reference", precision, Batched::new(Arc::new(ReferenceDevice::default())));
     PRECISIONS.map(of).into()
 }
 
@@ -31,10 +28,7 @@ pub fn gpu_backends() -> Vec<NamedBackend> {
     static GPU: OnceLock<Option<Gpu>> = OnceLock::new();
     let Some(gpu) = GPU.get_or_init(|| open_gpu(GpuOptions::default())) else { return Vec::new() };
     let usable = PRECISIONS.into_iter().filter(|p| p.is_none_or(|precision| gpu.computes_in(precision)));
-    let of = |precision| -> NamedBackend {
-        (format!("gpu {precision:?}"), Box::new(Batched::new(Arc::new(gpu.clone())).with_precision(precision)))
-    };
-    usable.map(of).collect()
+    usable.map(|precision| named("gpu", precision, Batched::new(Arc::new(gpu.clone())))).collect()
 }
 
 /// A device of its own; none, in words, where there is no adapter and none is required.

@@ -1,12 +1,8 @@
 //! `batched-gp-ucb` and elimination: what they play and ask for, and what the first is without privacy.
 
 use crate::contract::policies::policy_streams;
-use crate::support::{prepared, ran};
-use privateer::engine::Quantity;
-use privateer::env::DataFolder;
+use crate::support::*;
 use privateer::policy::Proposal;
-use privateer_numerics::rng::Purpose;
-use std::collections::BTreeSet;
 
 fn spec(policy: &str, privacy: &str) -> String {
     format!(
@@ -60,8 +56,7 @@ fn the_size_of_a_batch_follows_from_public_numbers() {
         let text = spec("kind = \"batched-gp-ucb\"", privacy).replace("rounds = 100", &format!("rounds = {rounds}"));
         let users = prepared(&text, &DataFolder::default(), |sweep, preparation| {
             let cell = preparation.cell(&sweep.cells[0]).expect("a cell");
-            let facts = cell.maker.facts(&cell.trial(0).expect("a trial").setting);
-            facts.into_iter().find(|(name, _)| name == "users of a batch").expect("stated").1
+            fact(&cell.maker.facts(&cell.trial(0).expect("a trial").setting), "users of a batch").expect("stated")
         });
         assert_eq!(users, expected, "{privacy}, {rounds} rounds");
     }
@@ -102,14 +97,8 @@ fn elimination_releases_one_sum_for_each_point_and_batch() {
             let distinct = |points: &[(usize, u64)]| points.iter().map(|streak| streak.0).collect::<BTreeSet<_>>();
             let mut rest = streaks.as_slice();
             for length in &batches {
-                let ends = rest
-                    .iter()
-                    .scan(0, |sum, streak| {
-                        *sum += streak.1;
-                        Some(*sum)
-                    })
-                    .position(|sum| sum == *length);
-                let (batch, later) = rest.split_at(ends.expect("a batch ends with a streak") + 1);
+                let ends = (1..=rest.len()).find(|n| rest[..*n].iter().map(|streak| streak.1).sum::<u64>() == *length);
+                let (batch, later) = rest.split_at(ends.expect("a batch ends with a streak"));
                 assert_eq!(distinct(batch).len(), batch.len(), "{kind}: {batch:?}");
                 rest = later;
             }

@@ -1,11 +1,7 @@
 //! Whole commands: exit code, standard output and standard error, as stored in `data/commands`.
 
-use crate::program::{assert_none, code, data, difference, run, stderr, stdout};
-use std::fs;
-use std::path::Path;
-use std::process::{Command, Output};
+use crate::program::*;
 
-/// A spec that runs in no time.
 const SPEC: &str = r#"
 rounds = 20
 trials = 2
@@ -22,8 +18,7 @@ kind = "uniform"
 
 /// All that a command said; hashes and versions are masked.
 fn shown(output: &Output) -> String {
-    let exit = code(output).map_or_else(|| "by a signal".to_owned(), |code| code.to_string());
-    let text = format!("exit {exit}\n--- stdout\n{}--- stderr\n{}", stdout(output), stderr(output));
+    let text = format!("exit {}\n--- stdout\n{}--- stderr\n{}", exit(output), stdout(output), stderr(output));
     let masked = text.split_inclusive(char::is_whitespace).map(|word| {
         let bare = word.trim_end();
         let is_hash = bare.len() == 64 && bare.chars().all(|c| c.is_ascii_hexdigit());
@@ -34,113 +29,79 @@ fn shown(output: &Output) -> String {
 
 #[test]
 fn commands_say_what_is_stored() {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let folder = tempfile::tempdir().expect("a folder");
-    fs::write(folder.path().join("spec.toml"), SPEC).expect("the spec");
-    fs::create_dir_all(folder.path().join("examples")).expect("a folder");
-    let example = "examples/ldp-epsilon-sweep.toml";
-    fs::copy(root.join(example), folder.path().join(example)).expect("the example");
-    let samples = "examples/papers/han2022/figure-5-3.toml";
-    fs::create_dir_all(folder.path().join("examples/papers/han2022")).expect("a folder");
-    fs::copy(root.join(samples), folder.path().join(samples)).expect("the example");
-    let cases: [(&str, &[&str]); 33] = [
-        ("no-arguments", &[]),
-        ("version", &["--version"]),
-        ("help", &["--help"]),
-        ("help-run", &["run", "--help"]),
-        ("help-bench", &["bench", "--help"]),
-        ("help-account", &["account", "--help"]),
-        ("help-audit", &["audit", "--help"]),
-        ("audit-list", &["audit", "--list"]),
-        ("audit-spec", &["audit", "spec.toml", "--samples", "5000", "--set", "privacy.epsilon=1"]),
-        ("audit-laplace", &["audit", "laplace", "none", "--samples", "2000"]),
-        ("audit-refuted", &["audit", "e3", "--samples", "2000"]),
-        ("audit-false-alarms", &["audit", "duchi", "--samples", "1000", "--false-alarms", "3"]),
-        ("account-laplace", &["account", "laplace", "--epsilon", "1", "--clip", "-1,1"]),
-        (
-            "account-hybrid-budget",
-            &["account", "hybrid", "--epsilon", "2", "--delta", "1e-6", "--participations", "20", "--clip", "0,1"],
-        ),
-        ("account-gaussian", &["account", "gaussian", "--answer-epsilon", "1", "--delta", "1e-5", "--clip", "0,1"]),
-        ("account-printed", &["account", "laplace", "--answer-epsilon", "1", "--calibration", "as-printed", "--clip", "-1,1"]),
-        ("account-none", &["account", "none"]),
-        (
-            "account-gram-budget",
-            &["account", "gram-prefix", "--epsilon", "1", "--delta", "0.01", "--horizon", "1024", "--radius", "0.5"],
-        ),
-        (
-            "account-vector-json",
-            &["account", "vector-prefix", "--sigma", "30", "--factorisation", "tree", "--participations", "3", "--json"],
-        ),
-        (
-            "account-too-often",
-            &["account", "vector-prefix", "--sigma", "3", "--participations", "3", "--horizon", "20", "--separation", "10"],
-        ),
-        ("account-too-often-in-a-spec", &["account", example, "--participations", "10000000"]),
-        ("account-example", &["account", example]),
-        ("account-samples", &["account", samples, "--set", "privacy.calibration=tight"]),
-        ("list", &["list"]),
-        ("list-policy", &["list", "policy"]),
-        ("list-mechanism", &["list", "mechanism"]),
-        ("list-tgp-ucb", &["list", "tgp-ucb"]),
-        ("list-nope", &["list", "nope"]),
-        ("check-example", &["check", example]),
-        ("check-negative-seed", &["check", "spec.toml", "--seed", "-1"]),
-        ("ask-no-file", &["ask", "absent.json"]),
-        ("check-two", &["check", "spec.toml", example, "--set", "rounds=5"]),
-        ("run-quiet", &["run", "spec.toml", "--quiet", "--threads", "1"]),
+    let here = &folder_with(SPEC);
+    for example in ["examples/ldp-epsilon-sweep.toml", "examples/papers/han2022/figure-5-3.toml"] {
+        here.write(example, page(example));
+    }
+    let cases = [
+        ("no-arguments", ""),
+        ("version", "--version"),
+        ("help", "--help"),
+        ("help-run", "run --help"),
+        ("help-bench", "bench --help"),
+        ("help-account", "account --help"),
+        ("help-audit", "audit --help"),
+        ("audit-list", "audit --list"),
+        ("audit-spec", "audit spec.toml --samples 5000 --set privacy.epsilon=1"),
+        ("audit-laplace", "audit laplace none --samples 2000"),
+        ("audit-refuted", "audit e3 --samples 2000"),
+        ("audit-false-alarms", "audit duchi --samples 1000 --false-alarms 3"),
+        ("account-laplace", "account laplace --epsilon 1 --clip -1,1"),
+        ("account-hybrid-budget", "account hybrid --epsilon 2 --delta 1e-6 --participations 20 --clip 0,1"),
+        ("account-gaussian", "account gaussian --answer-epsilon 1 --delta 1e-5 --clip 0,1"),
+        ("account-printed", "account laplace --answer-epsilon 1 --calibration as-printed --clip -1,1"),
+        ("account-none", "account none"),
+        ("account-gram-budget", "account gram-prefix --epsilon 1 --delta 0.01 --horizon 1024 --radius 0.5"),
+        ("account-vector-json", "account vector-prefix --sigma 30 --factorisation tree --participations 3 --json"),
+        ("account-too-often", "account vector-prefix --sigma 3 --participations 3 --horizon 20 --separation 10"),
+        ("account-too-often-in-a-spec", "account examples/ldp-epsilon-sweep.toml --participations 10000000"),
+        ("account-example", "account examples/ldp-epsilon-sweep.toml"),
+        ("account-samples", "account examples/papers/han2022/figure-5-3.toml --set privacy.calibration=tight"),
+        ("list", "list"),
+        ("list-policy", "list policy"),
+        ("list-mechanism", "list mechanism"),
+        ("list-tgp-ucb", "list tgp-ucb"),
+        ("list-nope", "list nope"),
+        ("check-example", "check examples/ldp-epsilon-sweep.toml"),
+        ("check-negative-seed", "check spec.toml --seed -1"),
+        ("ask-no-file", "ask absent.json"),
+        ("check-two", "check spec.toml examples/ldp-epsilon-sweep.toml --set rounds=5"),
+        ("run-quiet", "run spec.toml --quiet --threads 1"),
     ];
     let differences: Vec<String> = cases
         .iter()
-        .filter_map(|(name, words)| {
-            let found = shown(&run(folder.path(), words));
-            difference(&data().join("commands").join(format!("{name}.txt")), &found)
-        })
+        .filter_map(|(name, line)| difference(&data().join(format!("commands/{name}.txt")), &shown(&here.run(&words(line)))))
         .collect();
     assert_none(&differences);
-    assert!(folder.path().join("out/spec/report.html").exists(), "the quiet run left no report");
+    assert!(here.holds("out/spec/report.html"), "the quiet run left no report");
 }
 
 #[test]
 fn listings_are_json_on_request() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let all = run(folder.path(), &["list", "--json"]);
-    let value: serde_json::Value = serde_json::from_slice(&all.stdout).expect("JSON");
+    let here = &folder();
+    let value = here.fine_json(&["list", "--json"]);
     let kinds: Vec<&String> = value.as_object().expect("an object").keys().collect();
     assert_eq!(kinds.len(), 14, "{kinds:?}");
     assert!(value["policy"].as_array().is_some_and(|policies| policies.iter().any(|policy| policy["name"] == "tgp-ucb")));
-    let one = run(folder.path(), &["list", "laplace", "--json"]);
-    let value: serde_json::Value = serde_json::from_slice(&one.stdout).expect("JSON");
-    assert_eq!(value["mechanism"][0]["name"], "laplace");
+    assert_eq!(here.fine_json(&["list", "laplace", "--json"])["mechanism"][0]["name"], "laplace");
 }
 
 #[test]
 fn completions_are_for_their_shell() {
-    let folder = tempfile::tempdir().expect("a folder");
+    let here = &folder();
     for (shell, start) in [("bash", "_privateer()"), ("zsh", "#compdef privateer"), ("fish", "# Print an optspec")] {
-        let output = run(folder.path(), &["completions", shell]);
-        assert_eq!(code(&output), Some(0));
+        let output = here.ends(&["completions", shell], 0, &[]);
         assert!(stdout(&output).starts_with(start), "{shell}: {}", stdout(&output).lines().next().unwrap_or_default());
         assert!(stderr(&output).is_empty());
     }
-}
-
-/// Runs a line of the shell in which `privateer` is the program.
-#[cfg(unix)]
-fn shell(folder: &Path, line: &str) -> Output {
-    let program = Path::new(env!("CARGO_BIN_EXE_privateer"));
-    let path = format!("{}:{}", program.parent().unwrap_or(Path::new("/")).display(), std::env::var("PATH").unwrap_or_default());
-    let mut command = Command::new("bash");
-    command.args(["-c", line]).current_dir(folder).env("PATH", path).env("COLUMNS", "100").output().expect("bash starts")
 }
 
 /// A reader that leaves early is no error, on either stream.
 #[cfg(unix)]
 #[test]
 fn closed_pipes_are_no_error() {
-    let folder = tempfile::tempdir().expect("a folder");
-    fs::write(folder.path().join("spec.toml"), SPEC).expect("the spec");
-    fs::write(folder.path().join("wrong.toml"), "rounds = 0\n").expect("a spec");
+    let here = &folder_with(SPEC);
+    here.write("wrong.toml", "rounds = 0\n");
     // Words, where the streams go, what reads the pipe, exit code.
     for (words, streams, reader, code) in [
         ("list", "", "| head -1", 0),
@@ -164,38 +125,30 @@ fn closed_pipes_are_no_error() {
     ] {
         // The program waits until its reader is gone.
         let line = format!("(sleep 0.05; exec privateer {words} {streams}) {reader}; exit ${{PIPESTATUS[0]}}");
-        let output = shell(folder.path(), &line);
-        assert_eq!(output.status.code(), Some(code), "{line}: {}", stderr(&output));
-        assert!(!stderr(&output).contains("panicked"), "{line}: {}", stderr(&output));
+        let output = here.shell(&line);
+        let said = stderr(&output);
+        assert!(output.status.code() == Some(code) && !said.contains("panicked"), "{line}: {said}");
     }
     for out in ["out/spec", "a", "b", "c"] {
-        assert!(folder.path().join(out).join("report.html").exists(), "{out} has no report");
+        assert!(here.holds(&format!("{out}/report.html")), "{out} has no report");
     }
 }
 
-/// What cannot be printed is an error.
 #[cfg(target_os = "linux")]
 #[test]
 fn a_full_disk_is_an_error() {
-    let folder = tempfile::tempdir().expect("a folder");
-    fs::write(folder.path().join("spec.toml"), SPEC).expect("the spec");
+    let here = &folder_with(SPEC);
     for words in ["list", "account laplace --answer-epsilon 1 --clip=-1,1 --json", "run spec.toml"] {
-        let output = shell(folder.path(), &format!("privateer {words} >/dev/full"));
-        assert_eq!(
-            (output.status.code(), stderr(&output).contains("cannot print")),
-            (Some(4), true),
-            "{words}: {}",
-            stderr(&output)
-        );
+        let output = here.shell(&format!("privateer {words} >/dev/full"));
+        ends(&output, 4, &["cannot print"]);
     }
 }
 
 /// An option that says nothing about what is priced, or no time, is refused and not passed over.
 #[test]
 fn options_without_meaning_are_refused() {
-    let folder = tempfile::tempdir().expect("a folder");
-    fs::write(folder.path().join("spec.toml"), SPEC).expect("the spec");
-    for (words, said) in [
+    let here = &folder_with(SPEC);
+    for (line, said) in [
         ("account gram-prefix --epsilon 1 --delta 1e-5 --clip=-3,3", "`--clip` says nothing about `gram-prefix`"),
         ("account laplace --answer-epsilon 1 --clip=-1,1 --neighbours replace", "`--neighbours` says nothing about `laplace`"),
         ("account spec.toml --epsilon 3", "`--epsilon` says nothing about `spec.toml`"),
@@ -203,9 +156,7 @@ fn options_without_meaning_are_refused() {
         ("slurm spec.toml --tasks 2 --out array --time bogus", "`--time` is `bogus`"),
         ("release --mechanism hybrid --epsilon 2 --delta 1e-6 --clip 0,1 --state new 5 0.4", "answers of `hybrid` are pure"),
     ] {
-        let words: Vec<&str> = words.split(' ').collect();
-        let output = run(folder.path(), &words);
-        assert_eq!((code(&output), stderr(&output).contains(said)), (Some(2), true), "{words:?}: {}", stderr(&output));
+        here.ends(&words(line), 2, &[said]);
     }
-    assert!(!folder.path().join("new").exists() && !folder.path().join("array").exists());
+    assert!(!here.holds("new") && !here.holds("array"));
 }

@@ -1,10 +1,6 @@
 //! `privateer cost`: from a table to an answer, whatever the order, units and size of the table; and what it refuses.
 
-use crate::program::{code, ends, folder, run, stderr, stdout, words};
-use crate::two_parties::fine;
-use serde_json::Value;
-use std::fs;
-use std::path::Path;
+use crate::program::*;
 
 /// Rows `x, z, value` of a smooth hill with scatter of 0.1, from a multiplicative generator.
 fn hill(n: usize) -> Vec<[f64; 3]> {
@@ -22,17 +18,15 @@ fn hill(n: usize) -> Vec<[f64; 3]> {
         .collect()
 }
 
-fn write(path: &Path, rows: &[[f64; 3]]) {
-    let lines: Vec<String> = rows.iter().map(|[x, z, value]| format!("{x},{z},{value}")).collect();
-    fs::write(path, format!("x,z,value\n{}\n", lines.join("\n"))).expect("written");
+fn write(here: &Folder, name: &str, rows: &[[f64; 3]]) {
+    here.table(name, "x,z,value", rows.iter().map(|[x, z, value]| format!("{x},{z},{value}")));
 }
 
 const SHORT: [&str; 8] = ["--rounds", "300", "--trials", "10", "--pilots", "4", "--epsilon", "1,4"];
 
 /// Asks for JSON, into a folder of this name.
-fn asked(here: &Path, table: &str, out: &str, more: &[&str]) -> Value {
-    let words = [&["cost", table, "--value", "value", "--json", "--out", out][..], &SHORT, more].concat();
-    serde_json::from_str(&fine(here, &words)).expect("JSON")
+fn asked(here: &Folder, table: &str, out: &str, more: &[&str]) -> Value {
+    here.fine_json(&[&["cost", table, "--value", "value", "--json", "--out", out][..], &SHORT, more].concat())
 }
 
 fn shares(answer: &Value) -> Vec<(f64, f64, f64)> {
@@ -46,19 +40,13 @@ fn shares(answer: &Value) -> Vec<(f64, f64, f64)> {
 #[test]
 fn a_table_gets_one_sentence_a_chart_and_a_spec_to_go_on_from() {
     let here = &folder();
-    let lines: Vec<String> = (hill(120).iter().enumerate())
-        .map(|(row, [x, z, value])| {
-            let town = ["a", "b"][row % 2];
-            let x = if row == 7 { "NA".to_owned() } else { x.to_string() };
-            format!("{row},{town},3,{x},{z},{value}")
-        })
-        .collect();
-    fs::write(here.join("homes.csv"), format!("row,town,same,x,z,value\n{}\n", lines.join("\n"))).expect("written");
+    let line = |(row, [x, z, value]): (usize, &[f64; 3])| {
+        let x = if row == 7 { "NA".to_owned() } else { x.to_string() };
+        format!("{row},{},3,{x},{z},{value}", ["a", "b"][row % 2])
+    };
+    here.table("homes.csv", "row,town,same,x,z,value", hill(120).iter().enumerate().map(line));
     let words = [&["cost", "homes.csv", "--value", "value"][..], &SHORT].concat();
-    let output = run(here, &words);
-    let (said, noted) = (stdout(&output), stderr(&output));
-    assert_eq!(code(&output), Some(0), "{noted}");
-    for line in [
+    let notes = [
         "homes.csv: 120 rows; value `value`, from ",
         "inputs: x, z\n",
         "left out: row: rises by 1 from row to row",
@@ -67,9 +55,8 @@ fn a_table_gets_one_sentence_a_chart_and_a_spec_to_go_on_from() {
         "1 rows are left out for a missing number",
         "points: 119 distinct inputs",
         "state one that is known beforehand with `--range`",
-    ] {
-        assert!(noted.contains(line), "no `{line}` in {noted}");
-    }
+    ];
+    let said = stdout(&here.ends(&words, 0, &notes));
     let sizes = "119 points, 300 users, noise on each user's device, 10 trials, 4 pilot trials a factor, 16 without privacy\n";
     assert!(said.contains(sizes), "{said}");
     assert_eq!(said.matches('█').count() + said.matches('░').count() + said.matches('·').count(), 80, "{said}");
@@ -77,33 +64,26 @@ fn a_table_gets_one_sentence_a_chart_and_a_spec_to_go_on_from() {
     assert!(sentences.len() == 1 && sentences[0].contains(" of what can be learnt. 80 % "), "{said}");
     assert!(said.lines().all(|line| line == sentences[0] || line.chars().count() <= 115), "{said}");
     // The page begins with the same sentences.
-    let page = fs::read_to_string(here.join("out/homes-cost-local/results/report.html")).expect("a page");
-    let answer = page.split("<p class=\"answer\">").nth(1).and_then(|rest| rest.split("</p>").next()).expect("an answer");
-    assert_eq!(answer.replace('\u{a0}', " "), sentences[0]);
+    let page = here.text("out/homes-cost-local/results/report.html");
+    assert_eq!(answer(&page).replace('\u{a0}', " "), sentences[0]);
     // The same question again computes nothing and says the same; another one does not touch the folder.
-    let before = fs::read(here.join("out/homes-cost-local/spec.toml")).expect("a spec");
-    assert_eq!(stdout(&run(here, &words)), said);
-    ends(&run(here, &[&words[..], &["--seed", "2"]].concat()), 2, &["holds another question", "--out DIR"]);
-    assert_eq!(fs::read(here.join("out/homes-cost-local/spec.toml")).expect("a spec"), before);
-    fine(here, &["check", "out/homes-cost-local/spec.toml", "--data", "out/homes-cost-local"]);
-    fine(here, &["verify", "out/homes-cost-local/results"]);
+    let before = here.bytes("out/homes-cost-local/spec.toml");
+    assert_eq!(here.fine(&words), said);
+    here.ends(&[&words[..], &["--seed", "2"]].concat(), 2, &["holds another question", "--out DIR"]);
+    assert_eq!(here.bytes("out/homes-cost-local/spec.toml"), before);
+    here.fine(&["check", "out/homes-cost-local/spec.toml", "--data", "out/homes-cost-local"]);
+    here.fine(&["verify", "out/homes-cost-local/results"]);
     // The share of the sentence is that of the report's summary.
-    let answer: Value = serde_json::from_str(&fine(here, &[&words[..], &["--json"]].concat())).expect("JSON");
-    let mut summary = csv::Reader::from_path(here.join("out/homes-cost-local/results/summary.csv")).expect("a summary");
-    let names = summary.headers().expect("names").clone();
-    let rows: Vec<csv::StringRecord> = summary.records().collect::<Result<_, _>>().expect("rows");
-    let cell =
-        |row: &csv::StringRecord, name: &str| row[names.iter().position(|known| known == name).expect("a column")].to_owned();
+    let answer = here.fine_json(&[&words[..], &["--json"]].concat());
+    let summary = csv_rows(&here.text("out/homes-cost-local/results/summary.csv"));
     for budget in answer["budgets"].as_array().expect("budgets") {
-        let here = |row: &&csv::StringRecord| {
-            cell(row, "privacy.epsilon").parse::<f64>().ok() == budget["epsilon"].as_f64() && !cell(row, "share_mean").is_empty()
-        };
-        let regret = |row: &csv::StringRecord| cell(row, "final_regret_mean").parse::<f64>().expect("a number");
-        let best = rows.iter().filter(here).min_by(|a, b| regret(a).total_cmp(&regret(b))).expect("a policy");
-        assert_eq!(cell(best, "policy"), budget["policy"].as_str().expect("a name"));
-        assert!(
-            (cell(best, "share_mean").parse::<f64>().expect("a share") - budget["share"].as_f64().expect("a share")).abs() < 1e-9
-        );
+        let number = |row: &BTreeMap<String, String>, column: &str| row[column].parse::<f64>().ok();
+        let (epsilon, share) = (budget["epsilon"].as_f64(), budget["share"].as_f64().expect("a share"));
+        let rows = summary.iter().filter(|row| number(row, "privacy.epsilon") == epsilon && number(row, "share_mean").is_some());
+        let regret = |row: &BTreeMap<String, String>| number(row, "final_regret_mean").expect("a number");
+        let best = rows.min_by(|a, b| regret(a).total_cmp(&regret(b))).expect("a policy");
+        assert_eq!(best["policy"], budget["policy"].as_str().expect("a name"));
+        assert!((number(best, "share_mean").expect("a share") - share).abs() < 1e-9);
     }
     assert!(answer["sentence"].as_str().is_some_and(|sentence| said.contains(sentence)), "{answer}");
 }
@@ -113,15 +93,15 @@ fn a_table_gets_one_sentence_a_chart_and_a_spec_to_go_on_from() {
 fn rows_with_equal_inputs_are_one_point() {
     let here = &folder();
     let rows = hill(60);
-    write(&here.join("once.csv"), &rows);
-    write(&here.join("twice.csv"), &[rows.clone(), rows.clone()].concat());
+    write(here, "once.csv", &rows);
+    write(here, "twice.csv", &[rows.clone(), rows.clone()].concat());
     let readings = |offset: f64| rows.iter().map(move |&[x, z, value]| [x, z, value + offset]);
-    write(&here.join("readings.csv"), &readings(-0.3).chain(readings(0.3)).collect::<Vec<_>>());
+    write(here, "readings.csv", &readings(-0.3).chain(readings(0.3)).collect::<Vec<_>>());
     let [once, twice, readings] = ["once", "twice", "readings"].map(|name| asked(here, &format!("{name}.csv"), name, &[]));
     assert_eq!((&once["budgets"], &once["sentence"]), (&twice["budgets"], &twice["sentence"]));
     assert!(readings["notes"].to_string().contains("120 rows have 60 distinct inputs"), "{readings}");
     let noise = |name: &str| {
-        let spec: toml::Table = fs::read_to_string(here.join(name).join("spec.toml")).expect("a spec").parse().expect("TOML");
+        let spec: toml::Table = here.text(&format!("{name}/spec.toml")).parse().expect("TOML");
         spec["environment"]["noise"]["sd"].as_float().expect("a number")
     };
     let values: Vec<f64> = rows.iter().map(|row| row[2]).collect();
@@ -132,17 +112,14 @@ fn rows_with_equal_inputs_are_one_point() {
     assert!(noise("once") < expected, "{}", noise("once"));
 }
 
-/// The order of the rows changes nothing; other units change no share beyond chance.
 #[test]
 fn order_and_units_of_a_table_change_no_answer() {
     let here = &folder();
     let rows = hill(150);
-    write(&here.join("first.csv"), &rows);
-    write(&here.join("turned.csv"), &rows.iter().rev().copied().collect::<Vec<_>>());
-    write(
-        &here.join("units.csv"),
-        &rows.iter().map(|[x, z, value]| [100.0 * x, z - 5.0, 1e4 - 300.0 * (1.0 - value)]).collect::<Vec<_>>(),
-    );
+    write(here, "first.csv", &rows);
+    write(here, "turned.csv", &rows.iter().rev().copied().collect::<Vec<_>>());
+    let units = rows.iter().map(|[x, z, value]| [100.0 * x, z - 5.0, 1e4 - 300.0 * (1.0 - value)]);
+    write(here, "units.csv", &units.collect::<Vec<_>>());
     let [first, turned, units] = ["first", "turned", "units"].map(|name| asked(here, &format!("{name}.csv"), name, &[]));
     assert_eq!((&first["budgets"], &first["sentence"]), (&turned["budgets"], &turned["sentence"]));
     for ((share, low, high), (other, ..)) in shares(&first).into_iter().zip(shares(&units)) {
@@ -155,9 +132,9 @@ fn order_and_units_of_a_table_change_no_answer() {
 #[test]
 fn a_subsample_answers_as_the_whole_table() {
     let here = &folder();
-    write(&here.join("hill.csv"), &hill(600));
+    write(here, "hill.csv", &hill(600));
     let ridges: Vec<[f64; 3]> = hill(600).iter().map(|&[x, z, value]| [x, z, (3.0 * x).sin() + 0.2 * value]).collect();
-    write(&here.join("ridges.csv"), &ridges);
+    write(here, "ridges.csv", &ridges);
     for name in ["hill", "ridges"] {
         let table = format!("{name}.csv");
         let whole = asked(here, &table, &format!("{name}-whole"), &[]);
@@ -173,58 +150,41 @@ fn a_subsample_answers_as_the_whole_table() {
 #[test]
 fn every_kind_of_problem_is_answered() {
     let here = &folder();
-    let readings: Vec<String> = hill(80).iter().map(|[x, z, value]| format!("{},{},{}", 2.0 + x, 3.0 + z, 2.2 + value)).collect();
-    fs::write(here.join("arms.csv"), format!("a,b,c\n{}\n", readings.join("\n"))).expect("written");
-    fs::write(
-        here.join("own.toml"),
-        "rounds = 10\ntrials = 1\n[environment]\nkind = \"rkhs\"\ndomain = { kind = \"grid\", points = 50 }\n\
-         kernel = { kind = \"matern\", nu = 2.5, lengthscale = 0.2 }\nnoise = { kind = \"gaussian\", sd = 0.1 }\n[[policy]]\nkind = \"uniform\"\n",
-    )
-    .expect("written");
-    let problems: [&[&str]; 5] = [
-        &["--function", "branin", "--points", "100"],
-        &["--function", "branin", "--points", "100", "--trust", "joint"],
-        &["--arms", "arms.csv"],
-        &["--arms", "arms.csv", "--trust", "joint"],
-        &["--spec", "own.toml", "--range=-3,3"],
+    let reading = |[x, z, value]: &[f64; 3]| format!("{},{},{}", 2.0 + x, 3.0 + z, 2.2 + value);
+    here.table("arms.csv", "a,b,c", hill(80).iter().map(reading));
+    let own = "rounds = 10\ntrials = 1\n[environment]\nkind = \"rkhs\"\ndomain = { kind = \"grid\", points = 50 }\n\
+         kernel = { kind = \"matern\", nu = 2.5, lengthscale = 0.2 }\nnoise = { kind = \"gaussian\", sd = 0.1 }\n[[policy]]\nkind = \"uniform\"\n";
+    here.write("own.toml", own);
+    let problems = [
+        "--function branin --points 100",
+        "--function branin --points 100 --trust joint",
+        "--arms arms.csv",
+        "--arms arms.csv --trust joint",
+        "--spec own.toml --range=-3,3",
     ];
     for (which, problem) in problems.into_iter().enumerate() {
-        let out = format!("out-{which}");
-        let words = [
-            &["cost", "--json", "--epsilon", "0.1,600", "--rounds", "200", "--trials", "6", "--pilots", "3", "--out", &out][..],
-            problem,
-        ];
-        let answer: Value = serde_json::from_str(&fine(here, &words.concat())).expect("JSON");
-        let budgets = answer["budgets"].as_array().expect("budgets");
-        assert_eq!(budgets.len(), 2, "{problem:?}");
-        let share = |at: usize| budgets[at]["share"].as_f64().unwrap_or(f64::NAN);
-        assert!(share(0) < share(1), "{problem:?}: {answer}");
-        if which != 1 {
-            assert!((share(1) - 1.0).abs() < 0.25, "{problem:?}: {answer}");
-        }
+        let terms = "--json --epsilon 0.1,600 --rounds 200 --trials 6 --pilots 3";
+        let answer = here.fine_json(&words(&format!("cost {terms} --out out-{which} {problem}")));
+        assert_eq!(answer["budgets"].as_array().map(Vec::len), Some(2), "{problem}");
+        let share = |at: usize| answer["budgets"][at]["share"].as_f64().unwrap_or(f64::NAN);
+        assert!(share(0) < share(1), "{problem}: {answer}");
+        assert!(which == 1 || (share(1) - 1.0).abs() < 0.25, "{problem}: {answer}");
     }
     // A spec with data of its own, and what it sweeps.
-    write(&here.join("own.csv"), &hill(40));
-    fs::create_dir(here.join("specs")).expect("a folder");
-    fs::write(
-        here.join("specs/table.toml"),
-        "rounds = 10\ntrials = 1\n[environment]\nkind = \"points-table\"\nfile = \"own.csv\"\ninputs = [\"x\", \"z\"]\nvalue = \"value\"\n\
+    write(here, "own.csv", &hill(40));
+    let table = "rounds = 10\ntrials = 1\n[environment]\nkind = \"points-table\"\nfile = \"own.csv\"\ninputs = [\"x\", \"z\"]\nvalue = \"value\"\n\
          kernel = { kind = \"squared-exponential\", lengthscale = 1.0 }\nnoise = { kind = \"gaussian\", sd = 0.1 }\n\
          public = [\"standardisation\", \"range\"]\n[privacy]\nmechanism = \"hybrid\"\nepsilon = 1.0\nclip = [-3, 3]\n[[policy]]\nkind = \"uniform\"\n\
-         [sweep.product]\n\"environment.noise.sd\" = [0.1, 0.2]\n",
-    )
-    .expect("written");
+         [sweep.product]\n\"environment.noise.sd\" = [0.1, 0.2]\n";
+    here.write("specs/table.toml", table);
     let line = format!("cost --spec specs/table.toml --epsilon {:?},2 --rounds 60 --trials 3 --pilots 1 --out", 0.1 + 0.2);
-    let output = run(here, &[&words(&line)[..], &["a b"]].concat());
-    let said = stdout(&output);
-    assert_eq!(code(&output), Some(0), "{}", stderr(&output));
-    assert!(stderr(&output).contains("left out: environment.noise.sd"), "{}", stderr(&output));
+    let said = stdout(&here.ends(&[&words(&line)[..], &["a b"]].concat(), 0, &["left out: environment.noise.sd"]));
     assert!(said.contains("epsilon 0.30000000000000004  ") && said.contains("go on:  privateer run 'a b/spec.toml'\n"), "{said}");
-    fine(here, &["check", "a b/spec.toml"]);
-    let words = ["new", "--function", "branin", "--points", "50", "--out", "plan"];
-    assert!(fine(here, &words).contains("go on:  privateer run plan/spec.toml --data plan"));
-    assert_eq!(fs::read_dir(here.join("plan")).expect("a folder").count(), 1, "nothing is run");
-    fine(here, &["check", "plan/spec.toml", "--data", "plan"]);
+    here.fine(&["check", "a b/spec.toml"]);
+    let said = here.fine(&words("new --function branin --points 50 --out plan"));
+    assert!(said.contains("go on:  privateer run plan/spec.toml --data plan"));
+    assert_eq!(listed(&here.join("plan")).len(), 1, "nothing is run");
+    here.fine(&["check", "plan/spec.toml", "--data", "plan"]);
 }
 
 /// Values without noise, linear in few or many inputs: a kernel explains everything, and no noise beyond the values is invented.
@@ -232,22 +192,18 @@ fn every_kind_of_problem_is_answered() {
 fn exact_tables_are_learnt_where_the_budget_is_large() {
     let here = &folder();
     for (name, n_columns) in [("narrow", 1), ("broad", 8)] {
-        let names: Vec<String> = (0..n_columns).map(|column| format!("c{column}")).collect();
+        let names: String = (0..n_columns).map(|column| format!("c{column},")).collect();
         let digits = |row: usize, column: usize| ((row * (2 * column + 7) * 37 + column * 11) % 101) as f64 / 100.0;
-        let lines: Vec<String> = (0..120)
-            .map(|row| {
-                let inputs: Vec<f64> = (0..n_columns).map(|column| digits(row, column)).collect();
-                let value = 5.0 + 2.0 * inputs[0] - inputs[n_columns - 1];
-                format!("{},{value}", inputs.iter().map(f64::to_string).collect::<Vec<_>>().join(","))
-            })
-            .collect();
-        fs::write(here.join(format!("{name}.csv")), format!("{},value\n{}\n", names.join(","), lines.join("\n")))
-            .expect("written");
+        let line = |row| {
+            let inputs: String = (0..n_columns).map(|column| format!("{},", digits(row, column))).collect();
+            format!("{inputs}{}", 5.0 + 2.0 * digits(row, 0) - digits(row, n_columns - 1))
+        };
         let table = format!("{name}.csv");
+        here.table(&table, &format!("{names}value"), (0..120).map(line));
         let words = ["cost", &table, "--value", "value", "--rounds", "300", "--trials", "6", "--pilots", "3", "--epsilon", "600"];
-        let output = run(here, &words);
+        let output = here.run(&words);
         assert!(!stderr(&output).contains("outside of the clip"), "{name}: {}", stderr(&output));
-        let answer: Value = serde_json::from_str(&fine(here, &[&words[..], &["--json"]].concat())).expect("JSON");
+        let answer = here.fine_json(&[&words[..], &["--json"]].concat());
         assert!(answer["budgets"][0]["share"].as_f64().is_some_and(|share| 0.9 < share), "{name}: {answer}");
     }
 }
@@ -256,13 +212,11 @@ fn exact_tables_are_learnt_where_the_budget_is_large() {
 #[test]
 fn several_numbers_of_users_answer_as_each_alone() {
     let here = &folder();
-    let words = |rounds: &str, out: &str| {
-        let words =
-            ["cost", "--function", "branin", "--points", "60", "--json", "--trials", "6", "--pilots", "3", "--epsilon", "1"];
-        let answer = fine(here, &[&words[..], &["--rounds", rounds, "--out", out]].concat());
-        serde_json::from_str::<Value>(&answer).expect("JSON")
+    let asked = |rounds: &str, out: &str| {
+        let terms = "--function branin --points 60 --json --trials 6 --pilots 3 --epsilon 1";
+        here.fine_json(&words(&format!("cost {terms} --rounds {rounds} --out {out}")))
     };
-    let (all, few, many) = (words("100,400", "all"), words("100", "few"), words("400", "many"));
+    let (all, few, many) = (asked("100,400", "all"), asked("100", "few"), asked("400", "many"));
     assert_eq!(all["budgets"], serde_json::json!([few["budgets"][0], many["budgets"][0]]));
     assert_eq!((&all["users"], &all["enough"]), (&serde_json::json!([100, 400]), &Value::Null));
     assert!(all["sentence"].as_str().is_some_and(|said| said.contains(" of what 100 rounds can teach, ")), "{all}");
@@ -271,10 +225,10 @@ fn several_numbers_of_users_answer_as_each_alone() {
 #[test]
 fn what_cannot_be_asked_is_refused_with_what_to_do() {
     let here = &folder();
-    write(&here.join("t.csv"), &hill(30));
-    fs::write(here.join("texts.csv"), "a,b\nx,y\nz,w\n").expect("written");
-    fs::write(here.join("mixed.csv"), "a,b,c\n1.5,2,3\n2,x,4\n3.2,5,9\n4,6,8\n").expect("written");
-    fs::write(here.join("flat.csv"), "a,b\n1.5,2\n2,2\n3.2,2\n4,2\n").expect("written");
+    write(here, "t.csv", &hill(30));
+    here.write("texts.csv", "a,b\nx,y\nz,w\n");
+    here.write("mixed.csv", "a,b,c\n1.5,2,3\n2,x,4\n3.2,5,9\n4,6,8\n");
+    here.write("flat.csv", "a,b\n1.5,2\n2,2\n3.2,2\n4,2\n");
     let cases: [(&[&str], &[&str]); 25] = [
         (&["texts.csv", "--value", "a"], &["no column of numbers"]),
         (&["t.csv"], &["which column is the reward?", "`x`, `z`, `value`", "--value COLUMN"]),
@@ -303,7 +257,7 @@ fn what_cannot_be_asked_is_refused_with_what_to_do() {
         (&[], &["required"]),
     ];
     for (words, texts) in cases {
-        ends(&run(here, &[&["cost", "--quiet", "--rounds", "20", "--trials", "2"][..], words].concat()), 2, texts);
+        here.ends(&[&["cost", "--quiet", "--rounds", "20", "--trials", "2"][..], words].concat(), 2, texts);
     }
-    assert!(!here.join("out").exists(), "a refusal leaves no folder");
+    assert!(!here.holds("out"), "a refusal leaves no folder");
 }

@@ -1,15 +1,13 @@
 //! `privateer account` at the ends of what f64 holds: a finite price or a refusal, at every option.
 
-use crate::program::{code, privateer, stderr, stdout};
+use crate::program::*;
 use privateer_privacy::mechanism::MECHANISMS;
-use serde_json::Value;
-use std::path::Path;
 
 const ENDS: [&str; 7] = ["5e-324", "1e-308", "1e-150", "1", "1e150", "1e300", "1.7e308"];
 
 /// Returns why an answer is wrong; `None` for a refusal and for a price that can be right.
 fn fault(arguments: &[&str]) -> Option<String> {
-    let output = privateer(Path::new(".")).arg("account").args(arguments).arg("--json").output().expect("the program starts");
+    let output = run(root(), &[&["account"], arguments, &["--json"]].concat());
     let (said, text) = (stderr(&output), stdout(&output));
     if code(&output) == Some(2) {
         return (!said.contains("expected") || said.contains("panicked")).then_some(said);
@@ -87,8 +85,7 @@ fn refusals_name_the_number() {
         ("vector-prefix --radius 1e100 --sigma 1e-100", ["the privacy loss of `vector-prefix`", "more noise"]),
         ("laplace --answer-epsilon 1 --clip=-1e308,1e308", ["wider than the largest f64", "at most 1e150"]),
     ] {
-        let output = privateer(Path::new(".")).arg("account").args(arguments.split(' ')).output().expect("the program starts");
-        let said = stderr(&output);
-        assert!(code(&output) == Some(2) && words.iter().all(|word| said.contains(word)), "{arguments}: {said}");
+        println!("{arguments}");
+        ends(&run(root(), &self::words(&format!("account {arguments}"))), 2, &words);
     }
 }

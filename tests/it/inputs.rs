@@ -2,41 +2,35 @@
 //! stated size may be more than the machine has.
 #![cfg(unix)]
 
-use crate::program::{code, folder, privateer, stderr};
-use crate::support::prepared;
-use crate::two_parties::{curated, fine, refused, session};
-use privateer::{AskTell, DataFolder};
-use std::fs;
+use crate::program::*;
+use crate::support::*;
+use privateer::AskTell;
 use std::os::unix::fs::symlink;
-use std::path::Path;
-use std::process::Stdio;
 use std::time::{Duration, Instant};
 
 /// A reward or a value far outside of the clip, of either sign and any size, spends nothing until `--yes` says that it is meant.
 #[test]
 fn values_far_outside_of_the_clip_are_asked_about() {
-    let (here, _) = &curated();
+    let here = &curated();
     session(here, "[privacy]\nmechanism = \"hybrid\"\nepsilon = 2.0\nclip = [0.0, 1.0]\n", "kind = \"igp-ucb\"");
-    let row = fine(here, &["ask", "state"]).trim().to_owned();
+    let row = here.ask("state");
     let release = ["release", "--state", "rel", "--mechanism", "hybrid", "--epsilon", "2", "--clip", "0,1", "3"];
-    fine(here, &[&release[..9], &["0", "0.5"]].concat());
+    here.fine(&[&release[..9], &["0", "0.5"]].concat());
     for far in ["1e308", "-1e308", "1e6", "-101", "1.7976931348623157e308"] {
-        let states = || ["state", "rel"].map(|name| fs::read(here.join(name)).expect("a state"));
+        let states = || ["state", "rel"].map(|name| here.bytes(name));
         let before = states();
-        refused(here, &["tell", "state", &row, far], &["not shown", "0 to 1", "--yes", "nothing was spent"]);
-        refused(here, &[&release[..], &[far]].concat(), &["not shown", "--yes"]);
+        here.refused(&["tell", "state", &row, far], &["not shown", "0 to 1", "--yes", "nothing was spent"]);
+        here.refused(&[&release[..], &[far]].concat(), &["not shown", "--yes"]);
         assert_eq!(states(), before, "{far}");
     }
-    fine(here, &[&release[..], &["1e308", "--yes"]].concat());
-    fine(here, &["tell", "state", &row, "1e308", "--yes"]);
-    let row = fine(here, &["ask", "state"]).trim().to_owned();
-    fine(here, &["tell", "state", &row, "-99"]);
+    here.fine(&[&release[..], &["1e308", "--yes"]].concat());
+    here.fine(&["tell", "state", &row, "1e308", "--yes"]);
+    here.answer("state", "-99");
 }
 
 /// Runs a command that must end soon; returns its exit code and what it said.
-fn ends_soon(here: &Path, words: &[&str]) -> (Option<i32>, String) {
-    let mut child =
-        privateer(here).args(words).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().expect("started");
+fn ends_soon(here: &Folder, words: &[&str]) -> (Option<i32>, String) {
+    let mut child = here.start(words);
     let start = Instant::now();
     while child.try_wait().expect("known").is_none() {
         if Duration::from_secs(20) < start.elapsed() {
@@ -50,54 +44,39 @@ fn ends_soon(here: &Path, words: &[&str]) -> (Option<i32>, String) {
 }
 
 /// Every place at which a command takes a file from its user; `X` stands for the file.
-const PLACES: [&[&str]; 22] = [
-    &["check", "X"],
-    &["check", "table.toml"],
-    &["check", "ledger.toml"],
-    &["run", "X"],
-    &["plan", "X"],
-    &["account", "X.toml"],
-    &["data", "X"],
-    &["audit", "X.toml"],
-    &["init", "new", "X"],
-    &["fit", "X", "--inputs", "x,y", "--value", "outcome"],
-    &["curate", "X", "--columns", "x,y", "--epsilon", "8", "--delta", "1e-6", "--radius", "1", "--bound", "2", "-o", "o.csv"],
-    &[
-        "curate",
-        "data.csv",
-        "--columns",
-        "x,y",
-        "--epsilon",
-        "8",
-        "--delta",
-        "1e-6",
-        "--radius",
-        "1",
-        "-o",
-        "o.csv",
-        "--public",
-        "X",
-    ],
-    &["predict", "X", "--points", "data.csv"],
-    &["ask", "X"],
-    &["undo", "X"],
-    &["tell", "X", "0", "0.5"],
-    &["tell", "state", "0", "X", "--released"],
-    &["tell", "state", "0", "spec.toml", "--released", "--key", "X"],
-    &["release", "--state", "X", "--mechanism", "hybrid", "--epsilon", "2", "--clip", "0,1", "0", "0.5"],
-    &["release", "--state", "new", "--mechanism", "hybrid", "--epsilon", "2", "--clip", "0,1", "--odometer", "X", "0", "0.5"],
-    &["ledger", "X"],
-    &["audit", "ledger.json", "X"],
+const PLACES: [&str; 22] = [
+    "check X",
+    "check table.toml",
+    "check ledger.toml",
+    "run X",
+    "plan X",
+    "account X.toml",
+    "data X",
+    "audit X.toml",
+    "init new X",
+    "fit X --inputs x,y --value outcome",
+    "curate X --columns x,y --epsilon 8 --delta 1e-6 --radius 1 --bound 2 -o o.csv",
+    "curate data.csv --columns x,y --epsilon 8 --delta 1e-6 --radius 1 -o o.csv --public X",
+    "predict X --points data.csv",
+    "ask X",
+    "undo X",
+    "tell X 0 0.5",
+    "tell state 0 X --released",
+    "tell state 0 spec.toml --released --key X",
+    "release --state X --mechanism hybrid --epsilon 2 --clip 0,1 0 0.5",
+    "release --state new --mechanism hybrid --epsilon 2 --clip 0,1 --odometer X 0 0.5",
+    "ledger X",
+    "audit ledger.json X",
 ];
 
 #[test]
 fn whatever_stands_where_a_file_is_named_is_refused_at_once() {
-    let (here, _) = &curated();
+    let here = &curated();
     session(here, "[privacy]\nmechanism = \"none\"\n", "kind = \"igp-ucb\"");
-    fs::copy(here.join("released.csv.ledger.json"), here.join("ledger.json")).expect("copied");
-    let text = fs::read_to_string(here.join("modeler.toml")).expect("a spec");
-    fs::write(here.join("table.toml"), text.replace("\"released.csv\"", "\"X\"")).expect("written");
-    fs::write(here.join("ledger.toml"), text.replace("\"released.csv.ledger.json\"", "\"X\"")).expect("written");
+    here.copy("released.csv.ledger.json", "ledger.json");
+    let text = here.text("modeler.toml");
+    here.write("table.toml", text.replace("\"released.csv\"", "\"X\""));
+    here.write("ledger.toml", text.replace("\"released.csv.ledger.json\"", "\"X\""));
     type Make = fn(&Path);
     let forms: [(&str, Make); 7] = [
         ("pipe", |x| rustix::fs::mknodat(rustix::fs::CWD, x, rustix::fs::FileType::Fifo, 0o600.into(), 0).expect("a pipe")),
@@ -109,19 +88,19 @@ fn whatever_stands_where_a_file_is_named_is_refused_at_once() {
         ("missing", |_| ()),
     ];
     let mut faults = Vec::new();
-    for words in PLACES {
-        let name = if words.contains(&"X.toml") { "X.toml" } else { "X" };
+    for line in PLACES {
+        let name = if line.ends_with("X.toml") { "X.toml" } else { "X" };
         for (form, make) in forms {
             let path = here.join(name);
             make(&path);
-            let (code, said) = ends_soon(here, words);
+            let (code, said) = ends_soon(here, &words(line));
             // A state file that is missing is made, and the files of a folder are audited.
-            let may_begin = form == "missing" && words.starts_with(&["release", "--state", "X"])
-                || form == "folder" && words.starts_with(&["audit", "ledger.json"]);
+            let may_begin = form == "missing" && line.starts_with("release --state X")
+                || form == "folder" && line.starts_with("audit ledger.json");
             let verdict = code == Some(2) && ["hint: ", "expected "].iter().any(|advice| said.contains(advice));
             let forbidden = ["--out DIR", "remove the folder", "panicked"];
             if !(verdict || may_begin) || forbidden.iter().any(|text| said.contains(text)) {
-                faults.push(format!("{form}: {words:?}: {code:?}, {said}"));
+                faults.push(format!("{form}: {line}: {code:?}, {said}"));
             }
             drop(fs::remove_file(&path).or_else(|_| fs::remove_dir(&path)));
             drop(fs::remove_file(here.join("new")));
@@ -136,7 +115,7 @@ fn sizes_beyond_the_machine_are_refused_before_they_are_made() {
     let here = &folder();
     let wide = "trials = 1\nrounds = 10\naccepted_warnings = [\"delta\"]\n[problem]\nkind = \"linear-regression\"\ndimension = 65535\n\
                 set = { kind = \"lp-ball\", p = 1.5, radius = 2.0 }\n[privacy]\nepsilon = 1.0\n[[learner]]\nkind = \"dp-tofw\"\n";
-    fs::write(here.join("wide.toml"), wide).expect("written");
+    here.write("wide.toml", wide);
     let example = concat!(env!("CARGO_MANIFEST_DIR"), "/examples/million-points.toml");
     // `growth` 1 lists each round as a release.
     let long = |growth: &str| {
@@ -147,15 +126,13 @@ fn sizes_beyond_the_machine_are_refused_before_they_are_made() {
         )
     };
     for (name, growth) in [("long.toml", "growth = 1.0"), ("slow.toml", "growth = 1.000000001"), ("short.toml", "growth = 1.1")] {
-        fs::write(here.join(name), long(growth)).expect("written");
+        here.write(name, long(growth));
     }
-    fine(here, &["account", "short.toml"]);
+    here.fine(&["account", "short.toml"]);
     for (command, spec) in [("check", "wide.toml"), ("check", example), ("account", "long.toml"), ("account", "slow.toml")] {
-        let script = format!("ulimit -v 2000000; exec '{}' {command} '{spec}'", env!("CARGO_BIN_EXE_privateer"));
-        let output = std::process::Command::new("sh").args(["-c", &script]).current_dir(here).output().expect("a shell");
+        let output = here.shell(&format!("ulimit -v 2000000; exec privateer {command} '{spec}'"));
+        ends(&output, 2, &["would need", "hint: lower"]);
         let said = stderr(&output);
-        assert_eq!(code(&output), Some(2), "{spec}: {said}");
-        assert!(["would need", "hint: lower"].iter().all(|text| said.contains(text)), "{spec}: {said}");
         assert!(["ulimit -v", "limits.memory_gib"].iter().any(|text| said.contains(text)), "{spec}: {said}");
     }
     let text = "trials = 1\nrounds = 3\n[environment]\nkind = \"rkhs\"\nnoise = \"none\"\ndomain = { kind = \"grid\", points = 5 }\n\

@@ -1,28 +1,26 @@
 //! Deployments that last: tables of a day, people who join and leave, budgets that are renewed, older copies, many programs at once.
 
-use crate::database::{all, alter, holds_number, one};
-use crate::deployments::json;
-use crate::program::{assert_private, code, ends, folder, run, stderr, stdout};
-use crate::two_parties::{fine, refused};
-use std::fs;
-use std::path::Path;
-use std::process::Command;
+use crate::deployments::{ledger, taken, three_rows, until_stopped, with_rows};
+use crate::program::*;
 
-const TERMS: [&str; 7] = ["release", "--state", "dep", "--mechanism", "laplace", "--epsilon", "1"];
+const LAPLACE: &str = "[privacy]\nmechanism = \"laplace\"\nepsilon = 1.0\nclip = [0.0, 1.0]\n";
 
-/// A release with the usual mechanism and more words.
-fn words<'a>(more: &[&'a str]) -> Vec<&'a str> {
-    [&TERMS[..], &["--clip", "0,1"], more].concat()
+/// A release with this mechanism from a file, and more words.
+fn release<'a>(state: &'a str, more: &[&'a str]) -> Vec<&'a str> {
+    [&["release", "--state", state, "--mechanism", "laplace", "--epsilon", "1", "--clip", "0,1"], more].concat()
 }
 
-fn table(here: &Path, name: &str, rows: &[(&str, &str)]) {
-    let rows: String = rows.iter().map(|(id, value)| format!("{id},{value}\n")).collect();
-    fs::write(here.join(name), format!("id,outcome\n{rows}")).expect("written");
+fn by_dep<'a>(more: &[&'a str]) -> Vec<&'a str> {
+    release("dep", more)
+}
+
+fn table(here: &Folder, name: &str, rows: &[(&str, &str)]) {
+    here.table(name, "id,outcome", rows.iter().map(|(id, value)| format!("{id},{value}")));
 }
 
 /// Answers of a table, by id, and what the command said.
-fn released(here: &Path, more: &[&str]) -> (Vec<(String, f64)>, String, Option<i32>) {
-    let output = run(here, &words(&[&["--value", "outcome", "--record", "id"], more].concat()));
+fn released(here: &Folder, more: &[&str]) -> (Vec<(String, f64)>, String, Option<i32>) {
+    let output = here.run(&by_dep(&[&["--value", "outcome", "--record", "id"], more].concat()));
     let lines = stdout(&output);
     let answers = lines.lines().map(|line| {
         let answer = json(line);
@@ -37,69 +35,69 @@ fn a_table_is_released_once_and_nothing_of_it_is_lost() {
     let here = &folder();
     let day = [("ann", "0.5"), ("bob", "nan"), ("cy", ""), ("dee", "0.25"), ("ann", "0.75"), ("eve", "1e6"), (" dee", "1")];
     table(here, "day.csv", &day);
-    refused(here, &words(&["--ids", "--table", "day.csv", "--value", "outcome", "--record", "id"]), &["--round"]);
-    refused(here, &words(&["--ids", "--table", "day.csv", "--value", "none", "--round", "1"]), &["no column `none`"]);
-    assert!(!here.join("dep").exists());
+    here.refused(&by_dep(&["--ids", "--table", "day.csv", "--value", "outcome", "--record", "id"]), &["--round"]);
+    here.refused(&by_dep(&["--ids", "--table", "day.csv", "--value", "none", "--round", "1"]), &["no column `none`"]);
+    assert!(!here.holds("dep"));
     let (unknown, said, ended) = released(here, &["--ids", "--table", "day.csv", "--round", "1"]);
     assert!(unknown.is_empty() && ended == Some(1) && said.contains("knows no record `ann`"), "{said}");
     let first = released(here, &["--ids", "--join", "--table", "day.csv", "--round", "1"]);
     assert_eq!((first.0.len(), first.2), (2, Some(1)), "{}", first.1);
-    assert!(first.0[0].0 == "ann" && first.0[1].0 == "dee" && !holds_number(here, "dep", 0.25), "raw values are kept nowhere");
+    assert!(first.0[0].0 == "ann" && first.0[1].0 == "dee" && !here.holds_number("dep", 0.25), "raw values are kept nowhere");
     for line in
         ["line 2, record `bob`", "line 3, record `cy`", "line 5, record `ann`", "line 6, record `eve`", "line 7, record `dee`"]
     {
         assert!(first.1.contains(line), "{line}: {}", first.1);
     }
-    let spends = || one::<i64>(here, "dep", "SELECT count(*) FROM spends");
+    let spends = || here.one::<i64>("dep", "SELECT count(*) FROM spends");
     assert_eq!(spends(), 2);
     let again = released(here, &["--ids", "--table", "day.csv", "--round", "1"]);
     assert!(again.0 == first.0 && spends() == 2 && again.1.contains("spend nothing again"), "{}", again.1);
     let next = released(here, &["--ids", "--table", "day.csv", "--round", "2"]);
     assert!(next.0.len() == 2 && next.0 != first.0 && spends() == 4, "{}", next.1);
     // One by one and by rows too.
-    let answer = json(&fine(here, &["release", "--state", "dep", "--round", "1", "ann", "0.9"]));
+    let answer = here.fine_json(&["release", "--state", "dep", "--round", "1", "ann", "0.9"]);
     assert_eq!(answer["released"].as_f64(), Some(first.0[0].1));
-    let rows = ["release", "--state", "rows", "--mechanism", "laplace", "--epsilon", "1", "--clip", "0,1"];
     table(here, "rows.csv", &[("a", "0.5"), ("b", "0.25")]);
-    let output = run(here, &[&rows[..], &["--table", "rows.csv", "--value", "outcome", "--round", "1"]].concat());
-    let found: Vec<u64> = stdout(&output).lines().map(|line| json(line)["row"].as_u64().expect("a row")).collect();
-    assert_eq!((found, code(&output)), (vec![0, 1], Some(0)));
-    refused(here, &["release", "--state", "rows", "ann", "0.5"], &["is not a row", "--ids"]);
+    let lines = here.fine(&release("rows", &["--table", "rows.csv", "--value", "outcome", "--round", "1"]));
+    let found: Vec<u64> = lines.lines().map(|line| json(line)["row"].as_u64().expect("a row")).collect();
+    assert_eq!(found, [0, 1]);
+    here.refused(&["release", "--state", "rows", "ann", "0.5"], &["is not a row", "--ids"]);
 }
 
 /// Whoever has left is answered about no more, and what they have spent stays; a keyed file holds no ids.
 #[test]
 fn people_join_and_leave() {
     let here = &folder();
-    for (name, bytes) in [("key", "0123456789abcdef0123"), ("other", "another key of many bytes")] {
-        fs::write(here.join(name), bytes).expect("written");
-    }
+    here.write("key", "0123456789abcdef0123");
+    here.write("other", "another key of many bytes");
     for keyed in [false, true] {
         let key: &[&str] = if keyed { &["--id-key", "key"] } else { &[] };
         let naming: &[&str] = if keyed { key } else { &["--ids"] };
-        fine(here, &[&["odometer", "dep", "--budget", "epsilon=2", "--filter", "sum"], naming].concat());
-        fine(here, &[&["people", "dep", "--join", "secret-ann", "bob"], key].concat());
-        let release = |id: &str, round: &str| run(here, &words(&[key, &["--round", round, id, "0.5"]].concat()));
-        assert_eq!(code(&release("secret-ann", "1")), Some(0));
-        ends(&release("cy", "1"), 2, &["knows no record `cy`"]);
-        fine(here, &[&["people", "dep", "--leave", "secret-ann"], key].concat());
-        ends(&release("secret-ann", "2"), 1, &["has left"]);
-        fine(here, &[&["people", "dep", "--join", "secret-ann"], key].concat());
-        assert_eq!(code(&release("secret-ann", "2")), Some(0));
-        ends(&release("secret-ann", "3"), 1, &["record secret-ann has spent epsilon = 2"]);
-        assert_eq!(code(&release("bob", "1")), Some(0));
-        let bytes = fs::read(here.join("dep")).expect("a file");
+        here.fine(&[&["odometer", "dep", "--budget", "epsilon=2", "--filter", "sum"], naming].concat());
+        here.fine(&[&["people", "dep", "--join", "secret-ann", "bob"], key].concat());
+        let released = |id: &str, round: &str, expected: i32, texts: &[&str]| {
+            here.ends(&by_dep(&[key, &["--round", round, id, "0.5"]].concat()), expected, texts);
+        };
+        released("secret-ann", "1", 0, &[]);
+        released("cy", "1", 2, &["knows no record `cy`"]);
+        here.fine(&[&["people", "dep", "--leave", "secret-ann"], key].concat());
+        released("secret-ann", "2", 1, &["has left"]);
+        here.fine(&[&["people", "dep", "--join", "secret-ann"], key].concat());
+        released("secret-ann", "2", 0, &[]);
+        released("secret-ann", "3", 1, &["record secret-ann has spent epsilon = 2"]);
+        released("bob", "1", 0, &[]);
+        let bytes = here.bytes("dep");
         assert_ne!(bytes.windows(10).any(|found| found == b"secret-ann"), keyed, "ids stand where no key is stated alone");
         if keyed {
             for wrong in [&["--id-key", "other"][..], &[]] {
-                refused(here, &[&["people", "dep", "--join", "dee"], wrong].concat(), &["--id-key"]);
+                here.refused(&[&["people", "dep", "--join", "dee"], wrong].concat(), &["--id-key"]);
             }
         } else {
-            refused(here, &["people", "dep", "--join", "dee", "--id-key", "key"], &["no `--id-key`"]);
-            refused(here, &["people", "dep"], &["--join ID"]);
-            refused(here, &["people", "dep", "--leave", "nobody"], &["knows no record `nobody`"]);
+            here.refused(&["people", "dep", "--join", "dee", "--id-key", "key"], &["no `--id-key`"]);
+            here.refused(&["people", "dep"], &["--join ID"]);
+            here.refused(&["people", "dep", "--leave", "nobody"], &["knows no record `nobody`"]);
         }
-        fs::remove_file(here.join("dep")).expect("removed");
+        here.remove("dep");
     }
 }
 
@@ -107,33 +105,32 @@ fn people_join_and_leave() {
 #[test]
 fn budgets_are_renewed_by_the_calendar() {
     let here = &folder();
-    assert_eq!(code(&run(here, &words(&["--per", "month", "1", "0.5"]))), Some(2), "there is no budget that could be renewed");
+    assert_eq!(code(&here.run(&by_dep(&["--per", "month", "1", "0.5"]))), Some(2), "there is no budget that could be renewed");
     // The number of answers that each day may add, with two a period: weeks begin on Monday, 2025-12-29.
     let days = ["2025-12-31T23:59:59Z", "2026-01-01", "2026-01-04T12:00:00", "2026-01-05", "2026-01-31T23:59:59Z", "2026-02-01"];
-    for (period, allowed) in
-        [("day", [2; 6]), ("week", [2, 0, 0, 2, 2, 0]), ("month", [2, 2, 0, 0, 0, 2]), ("year", [2, 2, 0, 0, 0, 0])]
-    {
+    for (period, another, allowed) in [
+        ("day", "week", [2; 6]),
+        ("week", "day", [2, 0, 0, 2, 2, 0]),
+        ("month", "day", [2, 2, 0, 0, 0, 2]),
+        ("year", "day", [2, 2, 0, 0, 0, 0]),
+    ] {
         let mut round = 0;
         for (day, allowed) in days.into_iter().zip(allowed) {
             for answer in 0..3 {
                 round += 1;
                 let round = round.to_string();
                 let more = ["--budget", "epsilon=2", "--per", period, "--time", day, "--round", &round, "4", "0.5"];
-                let output = run(here, &words(&more));
+                let output = here.run(&by_dep(&more));
                 let expected = if answer < allowed { 0 } else { 1 };
                 assert_eq!(code(&output), Some(expected), "{period} {day} {answer}: {}", stderr(&output));
             }
         }
-        refused(here, &words(&["--time", "2025-12-30", "--round", "99", "5", "0.5"]), &["before the newest answer"]);
-        refused(here, &words(&["--time", "2099-01-01", "--round", "99", "5", "0.5"]), &["still to come"]);
-        let said = fine(here, &["ledger", "dep"]);
+        here.refused(&by_dep(&["--time", "2025-12-30", "--round", "99", "5", "0.5"]), &["before the newest answer"]);
+        here.refused(&by_dep(&["--time", "2099-01-01", "--round", "99", "5", "0.5"]), &["still to come"]);
+        let said = here.fine(&["ledger", "dep"]);
         assert!(said.contains(&format!("renewed each {period} (UTC)")), "{said}");
-        refused(
-            here,
-            &words(&["--per", if period == "day" { "week" } else { "day" }, "--budget", "epsilon=2", "5", "0.5"]),
-            &["--per"],
-        );
-        fs::remove_file(here.join("dep")).expect("removed");
+        here.refused(&by_dep(&["--per", another, "--budget", "epsilon=2", "5", "0.5"]), &["--per"]);
+        here.remove("dep");
     }
 }
 
@@ -142,80 +139,66 @@ fn budgets_are_renewed_by_the_calendar() {
 fn older_copies_are_refused_by_whatever_knows_better() {
     let here = &folder();
     fs::create_dir(here.join("usb")).expect("a folder");
-    let release = |round: &str, row: &str| run(here, &words(&["--anchor", "usb/anchor", "--round", round, row, "0.5"]));
-    let copy = |from: &str, to: &str| assert!(fs::copy(here.join(from), here.join(to)).is_ok(), "{from}");
-    assert_eq!(code(&release("1", "0")), Some(0));
-    copy("dep", "old");
-    copy("usb/anchor", "old-anchor");
-    assert_eq!(code(&release("2", "0")), Some(0));
-    copy("dep", "newest");
-    copy("old", "dep");
-    ends(&release("2", "0"), 2, &["is an older copy: it has made 1 answers"]);
+    let released = |round: &str, expected: i32, texts: &[&str]| {
+        here.ends(&by_dep(&["--anchor", "usb/anchor", "--round", round, "0", "0.5"]), expected, texts);
+    };
+    released("1", 0, &[]);
+    here.copy("dep", "old");
+    here.copy("usb/anchor", "old-anchor");
+    released("2", 0, &[]);
+    here.copy("dep", "newest");
+    here.copy("old", "dep");
+    released("2", 2, &["is an older copy: it has made 1 answers"]);
     // With as many answers, and another one among them.
-    copy("old-anchor", "usb/anchor");
-    assert_eq!(code(&release("3", "0")), Some(0));
-    copy("dep", "forked");
-    copy("newest", "dep");
-    ends(&release("4", "0"), 2, &["went on by itself"]);
-    fs::rename(here.join("usb"), here.join("away")).expect("renamed");
-    ends(&release("4", "0"), 2, &["cannot read the anchor"]);
-    fs::write(here.join("away/anchor"), "nothing").expect("written");
-    fs::rename(here.join("away"), here.join("usb")).expect("renamed");
-    refused(here, &words(&["--round", "4", "0", "0.5"]), &["is not the anchor"]);
+    here.copy("old-anchor", "usb/anchor");
+    released("3", 0, &[]);
+    here.copy("dep", "forked");
+    here.copy("newest", "dep");
+    released("4", 2, &["went on by itself"]);
+    here.rename("usb", "away");
+    released("4", 2, &["cannot read the anchor"]);
+    here.write("away/anchor", "nothing");
+    here.rename("away", "usb");
+    here.refused(&by_dep(&["--round", "4", "0", "0.5"]), &["is not the anchor"]);
 
     // The other party knows the newest answer it was given.
-    crate::deployments::three_rows(here, "[privacy]\nmechanism = \"laplace\"\nepsilon = 1.0\nclip = [0.0, 1.0]\n");
-    fine(here, &["init", "session", "modeler.toml", "--form", "data-holder"]);
-    let take = |round: u64| {
-        let row = json(&fine(here, &["ask", "session", "--json"]))["row"].to_string();
-        let mut all = words(&[]);
-        all[2] = "holder";
-        let round = round.to_string();
-        let answer = fine(here, &[&all[..], &["--round", &round, &row, "0.5"]].concat());
-        fs::write(here.join("answer"), answer).expect("written");
-        run(here, &["tell", "--released", "session", &row, "answer"])
-    };
-    assert_eq!(code(&take(1)), Some(0));
-    copy("holder", "old-holder");
-    assert_eq!(code(&take(2)), Some(0));
-    copy("old-holder", "holder");
+    three_rows(here, LAPLACE);
+    here.fine(&["init", "session", "modeler.toml", "--form", "data-holder"]);
+    let take = |round: u64| taken(here, "session", &release("holder", &[]), round);
+    ends(&take(1), 0, &[]);
+    here.copy("holder", "old-holder");
+    ends(&take(2), 0, &[]);
+    here.copy("old-holder", "holder");
     ends(&take(3), 2, &["an older copy of the data holder's file"]);
 }
 
-/// Eight programs at once on one file: every answer is paid for once, and none is lost.
 #[test]
 fn eight_programs_at_once_lose_nothing() {
     let here = &folder();
-    fine(here, &words(&["--budget", "epsilon=6", "0", "0.5"]));
+    here.fine(&by_dep(&["--budget", "epsilon=6", "0", "0.5"]));
     let (n_programs, n_answers) = (8u64, 12u64);
-    let outcomes: Vec<Vec<(u64, Option<f64>)>> = std::thread::scope(|scope| {
-        let started: Vec<_> = (0..n_programs)
-            .map(|program| {
-                scope.spawn(move || {
-                    let answers = (0..n_answers).map(|at| {
-                        // Every program asks for four records, in rounds of its own.
-                        let (row, round) = (1 + at % 4, 1 + program * n_answers + at);
-                        let (row_text, round) = (row.to_string(), round.to_string());
-                        let output =
-                            run(here, &["release", "--state", "dep", "--wait", "60", "--round", &round, &row_text, "0.5"]);
-                        assert!([Some(0), Some(1)].contains(&code(&output)), "{}", stderr(&output));
-                        (row, (code(&output) == Some(0)).then(|| json(&stdout(&output))["released"].as_f64().expect("a number")))
-                    });
-                    answers.collect::<Vec<_>>()
-                })
-            })
-            .collect();
-        started.into_iter().map(|thread| thread.join().expect("a program")).collect()
+    let answers = |program: u64| -> Vec<f64> {
+        let answer = |at: u64| {
+            // Every program asks for four records, in rounds of its own.
+            let (row, round) = ((1 + at % 4).to_string(), (1 + program * n_answers + at).to_string());
+            let output = here.run(&["release", "--state", "dep", "--wait", "60", "--round", &round, &row, "0.5"]);
+            assert!([Some(0), Some(1)].contains(&code(&output)), "{}", stderr(&output));
+            (code(&output) == Some(0)).then(|| json(&stdout(&output))["released"].as_f64().expect("a number"))
+        };
+        (0..n_answers).filter_map(answer).collect()
+    };
+    let mut given: Vec<f64> = std::thread::scope(|scope| {
+        let started: Vec<_> = (0..n_programs).map(|program| scope.spawn(move || answers(program))).collect();
+        started.into_iter().flat_map(|thread| thread.join().expect("a program")).collect()
     });
-    let mut given: Vec<f64> = outcomes.iter().flatten().filter_map(|(_, answer)| *answer).collect();
-    let mut kept: Vec<f64> = all(here, "dep", "SELECT released FROM releases WHERE record > 0");
+    let mut kept: Vec<f64> = here.all("dep", "SELECT released FROM releases WHERE record > 0");
     [&mut given, &mut kept].into_iter().for_each(|values| values.sort_by(f64::total_cmp));
     assert_eq!(given, kept, "what was given out is what was kept");
     // 96 questions about four records with a budget of six answers each.
-    let counts: Vec<i64> = all(here, "dep", "SELECT count(*) FROM spends WHERE record > 0 GROUP BY record");
+    let counts: Vec<i64> = here.all("dep", "SELECT count(*) FROM spends WHERE record > 0 GROUP BY record");
     assert_eq!(counts, [6; 4], "no answer is missing, and none too many");
-    assert_eq!(one::<i64>(here, "dep", "SELECT count(*) FROM refusals"), (n_programs * n_answers) as i64 - 24);
-    fine(here, &["ledger", "dep"]);
+    assert_eq!(here.one::<i64>("dep", "SELECT count(*) FROM refusals"), (n_programs * n_answers) as i64 - 24);
+    here.fine(&["ledger", "dep"]);
 }
 
 /// The page and the list of an auditor hold what SQL finds, and no file is overwritten.
@@ -228,10 +211,10 @@ fn books_are_what_the_database_says() {
             ["--ids", "--join", "--budget", "epsilon=2", "--table", "day.csv", "--round", round, "--time", day, "--who", "nurse"];
         let _ = released(here, &more);
     }
-    fine(here, &["ledger", "dep", "--html", "books.html", "--csv", "books.csv"]);
-    refused(here, &["ledger", "dep", "--html", "books.html"], &["there already"]);
-    refused(here, &["ledger", "dep", "day.csv", "--html", "other.html"], &["one deployment"]);
-    let page = fs::read_to_string(here.join("books.html")).expect("a page");
+    here.fine(&["ledger", "dep", "--html", "books.html", "--csv", "books.csv"]);
+    here.refused(&["ledger", "dep", "--html", "books.html"], &["there already"]);
+    here.refused(&["ledger", "dep", "day.csv", "--html", "other.html"], &["one deployment"]);
+    let page = here.text("books.html");
     for words in [
         "Confidential",
         "6 answers about 3 records",
@@ -247,74 +230,59 @@ fn books_are_what_the_database_says() {
         assert!(page.contains(words), "{words}: {page}");
     }
     assert!(!page.contains("<i>ann"), "{page}");
-    let list = fs::read_to_string(here.join("books.csv")).expect("a list");
+    let list = here.text("books.csv");
     assert!(list.lines().count() == 7 && !list.contains(",=cmd") && list.contains("'=cmd"), "{list}");
-    let epsilon: f64 = one(here, "dep", "SELECT sum(epsilon) FROM answers WHERE id = 'cy'");
-    let stated = json(&fine(here, &["ledger", "dep", "--json"]));
-    let cy = stated["files"][0]["ledger"]["total"]["records"].as_array().expect("records").last().expect("three").clone();
+    let epsilon: f64 = here.one("dep", "SELECT sum(epsilon) FROM answers WHERE id = 'cy'");
+    let stated = ledger(here, &["dep"]);
+    let cy = stated["total"]["records"].as_array().expect("records").last().expect("three");
     assert_eq!((epsilon, cy["epsilon"].as_f64()), (2.0, Some(2.0)));
     ["dep", "books.html", "books.csv"].iter().for_each(|name| assert_private(&here.join(name)));
 }
 
-/// One file for a party: several sessions and columns under one budget.
 #[test]
 fn one_file_holds_sessions_and_columns_under_one_budget() {
-    let here = &folder();
-    crate::deployments::three_rows(here, "[privacy]\nmechanism = \"laplace\"\nepsilon = 1.0\nclip = [0.0, 1.0]\n");
-    fine(here, &["odometer", "dep", "--budget", "epsilon=3", "--filter", "sum", "--rows", "3"]);
+    let here = &with_rows(LAPLACE);
+    here.fine(&["odometer", "dep", "--budget", "epsilon=3", "--filter", "sum", "--rows", "3"]);
     for name in ["first", "second"] {
-        fine(here, &["init", "dep", "modeler.toml", "--session", name, "--column", name]);
+        here.fine(&["init", "dep", "modeler.toml", "--session", name, "--column", name]);
     }
-    refused(here, &["init", "dep", "modeler.toml", "--session", "first"], &["there already"]);
-    refused(here, &["init", "dep", "modeler.toml", "--session", "third", "--budget", "epsilon=9"], &["--budget"]);
-    refused(here, &["ask", "dep"], &["2 sessions", "--session NAME"]);
-    refused(here, &["ask", "dep", "--session", "third"], &["no session `third`", "first, second"]);
-    fine(here, &words(&["--column", "third", "0", "0.5"]));
+    here.refused(&["init", "dep", "modeler.toml", "--session", "first"], &["there already"]);
+    here.refused(&["init", "dep", "modeler.toml", "--session", "third", "--budget", "epsilon=9"], &["--budget"]);
+    here.refused(&["ask", "dep"], &["2 sessions", "--session NAME"]);
+    here.refused(&["ask", "dep", "--session", "third"], &["no session `third`", "first, second"]);
+    here.fine(&by_dep(&["--column", "third", "0", "0.5"]));
     let mut spent = [1, 0, 0];
     for name in ["first", "second"] {
-        for _ in 0..12 {
-            let asked = run(here, &["ask", "dep", "--session", name]);
-            if code(&asked) != Some(0) {
-                assert!(stderr(&asked).contains("epsilon=3"), "{}", stderr(&asked));
-                break;
-            }
-            let row = stdout(&asked);
-            fine(here, &["tell", "dep", "--session", name, row.trim(), "0.5"]);
-            spent[row.trim().parse::<usize>().expect("a row")] += 1;
-        }
+        let (answers, said) = until_stopped(here, &["dep", "--session", name], 12);
+        assert!(said.contains("epsilon=3"), "{said}");
+        spent.iter_mut().zip(answers).for_each(|(spent, more)| *spent += more as i64);
     }
     assert!(spent.iter().all(|count| *count <= 3) && spent.contains(&3), "{spent:?}");
-    let counts: Vec<i64> = all(here, "dep", "SELECT count(*) FROM spends GROUP BY record ORDER BY record");
+    let counts: Vec<i64> = here.all("dep", "SELECT count(*) FROM spends GROUP BY record ORDER BY record");
     assert_eq!(counts.iter().sum::<i64>(), spent.iter().sum::<i64>());
-    assert!(fine(here, &["ledger", "dep"]).starts_with("dep (deployment)"));
+    assert!(here.fine(&["ledger", "dep"]).starts_with("dep (deployment)"));
 }
 
 /// A disk that is full, and a database of somebody else or of a newer program: nothing is spent.
 #[test]
 fn full_disks_and_foreign_databases_spend_nothing() {
     let here = &folder();
-    fine(here, &words(&["0", "0.5"]));
-    let spends = || one::<i64>(here, "dep", "SELECT count(*) FROM spends");
+    here.fine(&by_dep(&["0", "0.5"]));
+    let spends = || here.one::<i64>("dep", "SELECT count(*) FROM spends");
     table(here, "day.csv", &(0..4000).map(|_| ("", "0.5")).collect::<Vec<_>>());
     // Files of at most 128 KiB: the journal or the file itself meets the limit.
-    let script = "ulimit -f 128; exec \"$0\" release --state dep --table day.csv --value outcome --round 2";
-    let output =
-        Command::new("bash").args(["-c", script, env!("CARGO_BIN_EXE_privateer")]).current_dir(here).output().expect("a shell");
-    let said = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert!(
-        output.status.code() == Some(4) && said.contains("nothing was spent") | said.contains("limit"),
-        "{:?} {said}",
-        output.status
-    );
+    let output = here.shell("ulimit -f 128; exec privateer release --state dep --table day.csv --value outcome --round 2");
+    ends(&output, 4, &[]);
+    assert!(["nothing was spent", "limit"].iter().any(|text| stderr(&output).contains(text)), "{}", stderr(&output));
     assert!(output.stdout.is_empty(), "no answer leaves");
     assert_eq!(spends(), 1);
-    fine(here, &["ledger", "dep"]);
-    alter(here, "foreign", "CREATE TABLE spends (spend_id INTEGER PRIMARY KEY)");
-    fs::copy(here.join("dep"), here.join("newer")).expect("copied");
-    alter(here, "newer", "PRAGMA user_version = 2");
+    here.fine(&["ledger", "dep"]);
+    here.alter("foreign", "CREATE TABLE spends (spend_id INTEGER PRIMARY KEY)");
+    here.copy("dep", "newer");
+    here.alter("newer", "PRAGMA user_version = 2");
     for (name, problem) in [("foreign", "not a deployment"), ("newer", "version 2; this program reads version 1")] {
         for command in [&["ledger", name][..], &["release", "--state", name, "0", "0.5"], &["people", name, "--leave", "0"]] {
-            refused(here, command, &[problem]);
+            here.refused(command, &[problem]);
         }
     }
 }
@@ -323,28 +291,28 @@ fn full_disks_and_foreign_databases_spend_nothing() {
 #[test]
 fn files_that_count_together_mean_the_same_people() {
     let here = &folder();
-    fine(here, &["odometer", "people", "--ids", "--budget", "epsilon=2", "--filter", "sum"]);
-    fine(here, &["odometer", "rows", "--rows", "9", "--budget", "epsilon=2", "--filter", "sum"]);
+    here.fine(&["odometer", "people", "--ids", "--budget", "epsilon=2", "--filter", "sum"]);
+    here.fine(&["odometer", "rows", "--rows", "9", "--budget", "epsilon=2", "--filter", "sum"]);
     for odometer in ["people", "rows"] {
-        refused(here, &words(&["--ids", "--join", "--odometer", odometer, "ann", "0.5"]), &["by ids", "one file for all"]);
-        assert!(!here.join("dep").exists());
+        here.refused(&by_dep(&["--ids", "--join", "--odometer", odometer, "ann", "0.5"]), &["by ids", "one file for all"]);
+        assert!(!here.holds("dep"));
     }
-    refused(here, &words(&["--odometer", "people", "0", "0.5"]), &["people` names records by ids"]);
+    here.refused(&by_dep(&["--odometer", "people", "0", "0.5"]), &["people` names records by ids"]);
 
-    fine(here, &words(&["--odometer", "rows", "0", "0.5"]));
+    here.fine(&by_dep(&["--odometer", "rows", "0", "0.5"]));
     // A second column counts where the first one does.
     let second = ["--column", "second", "0", "0.5"];
-    refused(here, &words(&second), &["counts in the odometer", "--odometer"]);
-    fine(here, &words(&[&["--odometer", "rows"], &second[..]].concat()));
-    fine(here, &["people", "rows", "--leave", "1"]);
-    ends(&run(here, &["release", "--state", "dep", "--column", "reward", "1", "0.5"]), 1, &["has left"]);
+    here.refused(&by_dep(&second), &["counts in the odometer", "--odometer"]);
+    here.fine(&by_dep(&[&["--odometer", "rows"], &second[..]].concat()));
+    here.fine(&["people", "rows", "--leave", "1"]);
+    here.ends(&["release", "--state", "dep", "--column", "reward", "1", "0.5"], 1, &["has left"]);
 
-    crate::deployments::three_rows(here, "[privacy]\nmechanism = \"laplace\"\nepsilon = 1.0\nclip = [0.0, 1.0]\n");
-    fine(here, &["init", "session", "modeler.toml"]);
-    let row = fine(here, &["ask", "session"]).trim().to_owned();
-    fine(here, &["people", "session", "--leave", &row]);
+    three_rows(here, LAPLACE);
+    here.fine(&["init", "session", "modeler.toml"]);
+    let row = here.ask("session");
+    here.fine(&["people", "session", "--leave", &row]);
     for words in [&["ask", "session"][..], &["tell", "session", &row, "0.5"]] {
-        ends(&run(here, words), 1, &["has left"]);
+        here.ends(words, 1, &["has left"]);
     }
 }
 
@@ -352,38 +320,26 @@ fn files_that_count_together_mean_the_same_people() {
 #[test]
 fn an_anchor_overwrites_nothing_and_is_there_from_the_start() {
     let here = &folder();
-    fs::write(here.join("notes"), "precious").expect("written");
-    refused(here, &words(&["--anchor", "notes", "0", "0.5"]), &["`notes` is there already"]);
-    assert_eq!(fs::read_to_string(here.join("notes")).expect("there"), "precious");
-    assert!(!here.join("dep").exists());
+    here.write("notes", "precious");
+    here.refused(&by_dep(&["--anchor", "notes", "0", "0.5"]), &["`notes` is there already"]);
+    assert_eq!(here.text("notes"), "precious");
+    assert!(!here.holds("dep"));
     table(here, "day", &[("0", "0.5"), ("1", "0.5"), ("2", "0.5")]);
-    fine(here, &words(&["--anchor", "anchor", "--table", "day", "--value", "outcome", "--record", "id", "--round", "1"]));
-    fs::remove_file(here.join("anchor")).expect("removed");
-    refused(here, &words(&["--round", "2", "0", "0.5"]), &["cannot read the anchor"]);
-    fs::write(here.join("anchor"), "another").expect("written");
-    refused(
-        here,
-        &["odometer", "od", "--rows", "9", "--budget", "epsilon=2", "--filter", "sum", "--anchor", "anchor"],
-        &["is there already"],
-    );
+    here.fine(&by_dep(&["--anchor", "anchor", "--table", "day", "--value", "outcome", "--record", "id", "--round", "1"]));
+    here.remove("anchor");
+    here.refused(&by_dep(&["--round", "2", "0", "0.5"]), &["cannot read the anchor"]);
+    here.write("anchor", "another");
+    let odometer = ["odometer", "od", "--rows", "9", "--budget", "epsilon=2", "--filter", "sum", "--anchor", "anchor"];
+    here.refused(&odometer, &["is there already"]);
 }
 
-/// Curated tables keep the order of times that releases keep.
 #[test]
 fn a_curated_table_is_never_made_before_the_newest_answer() {
-    let here = &folder();
-    crate::two_parties::table(here);
+    let here = &with_table();
     let budget = "epsilon=1000,delta=1e-3";
-    fine(here, &["odometer", "od", "--budget", budget, "--filter", "sum", "--rows", "60", "--per", "month"]);
-    let at = |out: &str, time: &str| -> Vec<String> {
-        let words = crate::two_parties::CURATE.iter().map(|word| if *word == "released.csv" { out } else { word });
-        words.chain(["--odometer", "od", "--time", time]).map(str::to_owned).collect()
-    };
-    let run_at = |out: &str, time: &str| {
-        let words = at(out, time);
-        run(here, &words.iter().map(String::as_str).collect::<Vec<_>>())
-    };
-    ends(&run_at("one.csv", "2026-03-02T00:00:00Z"), 0, &[]);
-    ends(&run_at("two.csv", "2026-02-03T00:00:00Z"), 2, &["before the newest answer"]);
-    assert_eq!(one::<i64>(here, "od", "SELECT count(*) FROM spends"), 1);
+    here.fine(&["odometer", "od", "--budget", budget, "--filter", "sum", "--rows", "60", "--per", "month"]);
+    let at = |out, time| curate_with(&[("-o", out), ("--odometer", "od"), ("--time", time)]);
+    here.fine(&at("one.csv", "2026-03-02T00:00:00Z"));
+    here.ends(&at("two.csv", "2026-02-03T00:00:00Z"), 2, &["before the newest answer"]);
+    assert_eq!(here.one::<i64>("od", "SELECT count(*) FROM spends"), 1);
 }

@@ -1,6 +1,5 @@
 //! Tests of the crate from outside, one file a subject.
 
-mod accountants;
 mod answers;
 mod audit;
 mod backends;
@@ -12,9 +11,6 @@ mod commands;
 mod conformance;
 mod contract;
 mod cost;
-mod coverage;
-mod database;
-mod deploy_functions;
 mod deployment_ledgers;
 mod deployments;
 mod devices;
@@ -28,8 +24,7 @@ mod long_runs;
 mod mechanisms;
 mod messages;
 mod metamorphic;
-mod numpy_choices;
-mod numpy_learners;
+mod numpy;
 mod outside;
 mod outsourced;
 mod own_tables;
@@ -41,7 +36,6 @@ mod problems;
 mod program;
 mod progress;
 mod raw_values;
-mod recorded;
 mod reference;
 mod references;
 mod released_inputs;

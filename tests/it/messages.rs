@@ -1,32 +1,26 @@
 //! What the program says to bad input. Each `data/errors/NAME.toml` says in its first line how it is run, in that folder;
 //! `NAME.txt` is the exit code and the whole of standard error.
 
-use crate::program::{assert_none, code, data, difference, privateer, stderr, stdout};
-use privateer::engine::{self, Options, Preparation, Stop};
-use privateer::env::DataFolder;
-use privateer::spec::Sweep;
-use privateer_backend::Cpu;
+use crate::program::*;
+use crate::support::*;
+use privateer::engine;
 use proptest::prelude::*;
 use proptest::test_runner::{Config, RngAlgorithm, RngSeed, TestRunner};
-use std::collections::BTreeSet;
-use std::fs;
-use std::path::{Path, PathBuf};
 
 #[test]
 fn bad_input_is_explained() {
     let folder = data().join("errors");
-    let mut cases: Vec<PathBuf> = fs::read_dir(&folder).expect("the cases").map(|entry| entry.expect("entry").path()).collect();
+    let mut cases = listed(&folder);
     cases.retain(|path| path.extension().is_some_and(|ending| ending == "toml"));
-    cases.sort();
     assert!(90 < cases.len(), "{} cases", cases.len());
     let mut wrong = Vec::new();
     for case in cases {
         let text = fs::read_to_string(&case).expect("a case");
         let first = text.lines().next().unwrap_or_default();
         let words = first.strip_prefix("# $ privateer ").unwrap_or_else(|| panic!("{}: {first}", case.display()));
-        let output = privateer(&folder).args(words.split(' ')).output().expect("the program starts");
+        let output = run(&folder, &self::words(words));
         let said = stderr(&output);
-        let found = format!("exit {}\n{said}", code(&output).map_or_else(|| "by a signal".to_owned(), |code| code.to_string()));
+        let found = format!("exit {}\n{said}", exit(&output));
         // Whatever the stored text says, these hold of every message.
         if !matches!(code(&output), Some(2 | 3)) || !stdout(&output).is_empty() || said.contains("panicked") || said.is_empty() {
             wrong.push(format!("{}: not a refusal\n{found}{}", case.display(), stdout(&output)));
@@ -85,15 +79,9 @@ fn changed(text: &str, (what, place, which): &Change) -> String {
             let words: Vec<&str> = lines[at].split_inclusive(['=', ',', '[', '{']).collect();
             let chosen = which.index(words.len().max(1));
             let value = if what % 12 == 3 { format!("\"{}\"", "long ".repeat(2000)) } else { WEIRD[place.index(22)].to_owned() };
-            lines[at] = words
-                .iter()
-                .enumerate()
-                .map(
-                    |(i, word)| {
-                        if i == chosen { format!(" {value}{}", word.chars().last().unwrap_or(' ')) } else { (*word).to_owned() }
-                    },
-                )
-                .collect();
+            let word = words.get(chosen).map(|word| format!(" {value}{}", word.chars().last().unwrap_or(' ')));
+            let (before, after) = (&words[..chosen.min(words.len())], words.get(chosen + 1..).unwrap_or_default());
+            lines[at] = format!("{}{}{}", before.concat(), word.unwrap_or_default(), after.concat());
         }
         4 => {
             let line = &lines[at];
@@ -128,8 +116,7 @@ fn no_text_panics() {
     let mut runner = TestRunner::new(config);
     let outcome = runner.run(&changes, |changes| {
         let text = changes.iter().fold(small.clone(), |text, change| changed(&text, change));
-        let answer = Sweep::parse("spec.toml", &text, &[]);
-        match answer {
+        match Sweep::parse("spec.toml", &text, &[]) {
             Err(error) => {
                 let said = error.to_string();
                 prop_assert!(said.starts_with("error: ") && said.lines().all(|line| line.chars().count() < 700), "{said}");
@@ -139,32 +126,25 @@ fn no_text_panics() {
                 let (data, backend) = (DataFolder::default(), Cpu::default());
                 let preparation = Preparation::new(&sweep, &data, &backend);
                 let quick = sweep.trials <= 4 && sweep.cells.iter().all(|cell| cell.rounds <= 20);
-                if quick {
-                    let (none, stop) = (BTreeSet::new(), Stop::new());
-                    if let Err(error) = engine::run(&sweep, &preparation, Options::default(), &none, &stop, &()) {
-                        prop_assert!(error.to_string().starts_with("error: "), "{error}");
-                    }
-                }
-                for plan in sweep.cells.iter().take(12) {
-                    if let Err(error) = preparation.facts(plan) {
-                        prop_assert!(error.to_string().starts_with("error: "), "{error}");
-                    }
+                let run = || engine::run(&sweep, &preparation, Options::default(), &BTreeSet::new(), &Stop::new(), &()).err();
+                let played = quick.then(run).flatten();
+                for error in
+                    played.into_iter().chain(sweep.cells.iter().take(12).filter_map(|cell| preparation.facts(cell).err()))
+                {
+                    prop_assert!(error.to_string().starts_with("error: "), "{error}");
                 }
             }
             Ok(_) => {}
         }
         Ok(())
     });
-    if let Err(failure) = outcome {
-        panic!("{failure}");
-    }
+    outcome.unwrap_or_else(|failure| panic!("{failure}"));
 }
 
 /// Keys that hints state exist: in the parts that every specification has, or in the environment of the one that is wrong.
 #[test]
 fn hints_name_keys_that_exist() {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let reference = fs::read_to_string(root.join("docs/reference.md")).expect("a reference");
+    let reference = page("docs/reference.md");
     // (part, item, key)
     let (mut part, mut item, mut known) = ("", "", Vec::new());
     for line in reference.lines() {
@@ -178,8 +158,7 @@ fn hints_name_keys_that_exist() {
     }
     let of_environments = |part: &str| part == "environment" || part == "contextual-environment";
     let mut n_keys = 0;
-    for file in fs::read_dir(root.join("tests/it/data/errors")).expect("cases") {
-        let path = file.expect("a case").path();
+    for path in listed(&data().join("errors")) {
         if path.extension().is_none_or(|extension| extension != "txt") {
             continue;
         }

@@ -4,14 +4,10 @@
 //! elsewhere final regrets agree by Welch's test, with a false alarm in one of a million runs of this file (Bonferroni). Seeds are fixed.
 
 use crate::contract::policies::{privacies, settings};
-use crate::support::{Ran, prepared, run_all, sweep};
-use privateer::engine::{Options, Quantity};
-use privateer::env::DataFolder;
+use crate::program::{Folder, folder};
+use crate::support::*;
 use privateer::registry::{CONTEXTUAL_POLICIES, POLICIES, names};
-use privateer_backend::Cpu;
-use privateer_numerics::rng::{Purpose, Stream, Streams};
 use statrs::distribution::{ContinuousCDF, StudentsT};
-use std::path::Path;
 
 const TRIALS: u32 = 20;
 
@@ -29,28 +25,21 @@ pub struct Grid {
 }
 
 impl Grid {
-    fn write(&self, data: &DataFolder, name: &str) {
-        self.write_to(&data.absolute().expect("a folder"), name);
-    }
-
-    pub fn write_to(&self, folder: &Path, name: &str) {
+    pub fn write(&self, folder: &Folder, name: &str) {
         let line = |row: &Vec<f64>| row.iter().map(|cell| format!("{cell:?}")).collect::<Vec<_>>().join(",");
-        let rows: Vec<String> = self.rows.iter().map(line).collect();
-        std::fs::write(folder.join(name), format!("{}\n{}\n", self.names.join(","), rows.join("\n"))).expect("written");
+        folder.table(name, &self.names.join(","), self.rows.iter().map(line));
     }
 
     fn permuted(&self, stream: &mut Stream) -> Self {
-        let mut rows = self.rows.clone();
-        for at in (1..rows.len()).rev() {
-            rows.swap(at, stream.index(at + 1));
-        }
-        Self { rows, ..self.clone() }
+        let mut copy = self.clone();
+        (1..copy.rows.len()).rev().for_each(|at| copy.rows.swap(at, stream.index(at + 1)));
+        copy
     }
 
     fn sorted_by_last(&self, sign: f64) -> Self {
-        let mut rows = self.rows.clone();
-        rows.sort_by(|a, b| (sign * a[a.len() - 1]).total_cmp(&(sign * b[b.len() - 1])));
-        Self { rows, ..self.clone() }
+        let mut copy = self.clone();
+        copy.rows.sort_by(|a, b| (sign * a[a.len() - 1]).total_cmp(&(sign * b[b.len() - 1])));
+        copy
     }
 
     fn twice(&self) -> Self {
@@ -124,17 +113,8 @@ fn points(file: &str, columns: &[String], replicates: &str, (low, high): (f64, f
     )
 }
 
-fn played(text: &str, data: &DataFolder) -> Ran {
-    run_all(&sweep(text), data, &Cpu::default(), Options::default()).unwrap_or_else(|error| panic!("{error}\n{text}"))
-}
-
-/// The last number of every trial, cell by cell.
-fn finals(ran: &Ran, quantity: Quantity) -> Vec<Vec<f64>> {
-    let of_cell = |rows: &privateer::engine::Trace| {
-        let last = rows.round.iter().copied().max().unwrap_or(0);
-        rows.round.iter().zip(&rows[quantity]).filter(|(round, _)| **round == last).map(|(_, x)| *x).collect()
-    };
-    ran.rows.values().map(of_cell).collect()
+fn played(text: &str, here: &Folder) -> Ran {
+    run_all(&sweep(text), &here.data(), &Cpu::default(), Options::default()).unwrap_or_else(|error| panic!("{error}\n{text}"))
 }
 
 /// Whether two samples may have means that differ by at most `slack`.
@@ -152,30 +132,30 @@ fn agree(a: &[f64], b: &[f64], slack: f64) -> bool {
     }
 }
 
-/// The cells whose samples do not agree.
 fn disagreeing(a: &Ran, b: &Ran, quantity: Quantity, slack: f64) -> Vec<usize> {
-    let (a, b) = (finals(a, quantity), finals(b, quantity));
-    assert_eq!(a.len(), b.len());
-    (0..a.len()).filter(|&cell| !agree(&a[cell], &b[cell], slack)).collect()
+    assert_eq!(a.rows.len(), b.rows.len());
+    let cells = a.rows.values().zip(b.rows.values()).enumerate();
+    cells.filter(|(_, (a, b))| !agree(&finals(a, quantity), &finals(b, quantity), slack)).map(|(cell, _)| cell).collect()
 }
 
-fn folder() -> (tempfile::TempDir, DataFolder) {
-    let folder = tempfile::tempdir().expect("a folder");
-    let data = DataFolder::new(Some(folder.path().to_owned()));
-    (folder, data)
+/// Fails unless the cells of runs over other forms of a table agree with those before.
+fn assert_unchanged<const N: usize>(table: &str, quantity: Quantity, before: &Ran, others: [(&str, &Ran, f64); N]) {
+    for (what, other, slack) in others {
+        assert_eq!(disagreeing(before, other, quantity, slack), [0; 0], "{table}: {what}");
+    }
 }
 
 #[test]
 fn answers_of_points_do_not_change_with_what_does_not_matter() {
-    let (_kept, data) = folder();
+    let here = &folder();
     for seed in 0..20 {
         let (grid, mut random) = warty(seed);
         let value = grid.names.len() - 1;
         let column = || grid.rows.iter().map(|row| row[value]);
         let (low, high) = (column().fold(f64::INFINITY, f64::min), column().fold(f64::NEG_INFINITY, f64::max));
         let run = |grid: &Grid, names: &[String], range: (f64, f64)| {
-            grid.write(&data, "t.csv");
-            played(&points("t.csv", names, "merged", range), &data)
+            grid.write(here, "t.csv");
+            played(&points("t.csv", names, "merged", range), here)
         };
         let before = run(&grid, &grid.names, (low, high));
         for sorted in [grid.permuted(&mut random), grid.sorted_by_last(1.0), grid.sorted_by_last(-1.0)] {
@@ -186,25 +166,23 @@ fn answers_of_points_do_not_change_with_what_does_not_matter() {
         let (factor, shift) = ([0.01, 3.0, 1e4][random.index(3)], [-7.0, 0.3, 1e4][random.index(3)]);
         let unit = |x: f64| factor * x + shift;
         let others = [
-            ("rows twice", run(&grid.twice(), &grid.names, (low, high))),
-            ("values in other units", run(&grid.mapped(value, unit), &grid.names, (unit(low), unit(high)))),
-            ("an input in other units", run(&grid.mapped(0, unit), &grid.names, (low, high))),
+            ("rows twice", &run(&grid.twice(), &grid.names, (low, high)), 0.0),
+            ("values in other units", &run(&grid.mapped(value, unit), &grid.names, (unit(low), unit(high))), 0.0),
+            ("an input in other units", &run(&grid.mapped(0, unit), &grid.names, (low, high)), 0.0),
         ];
-        for (what, other) in others {
-            assert_eq!(disagreeing(&before, &other, Quantity::CumulativeRegret, 0.0), [0; 0], "table {seed}: {what}");
-        }
+        assert_unchanged(&format!("table {seed}"), Quantity::CumulativeRegret, &before, others);
     }
 }
 
 /// A planted fault: where replicates are apart, the order of the rows decides, and the comparison sees it.
 #[test]
 fn the_comparison_sees_that_the_order_of_rows_decides() {
-    let (_kept, data) = folder();
+    let here = &folder();
     let rows = (0..60).map(|i| vec![f64::from(i % 6), libm::sin(f64::from(i % 6)) + 2.0 * libm::sin(f64::from(7 * i))]).collect();
     let grid = Grid { names: vec!["x".to_owned(), "y".to_owned()], rows };
     let run = |grid: Grid| {
-        grid.write(&data, "t.csv");
-        played(&points("t.csv", &grid.names, "apart", (-3.0, 3.0)), &data)
+        grid.write(here, "t.csv");
+        played(&points("t.csv", &grid.names, "apart", (-3.0, 3.0)), here)
     };
     let found = disagreeing(&run(grid.sorted_by_last(1.0)), &run(grid.sorted_by_last(-1.0)), Quantity::CumulativeRegret, 0.0);
     assert!(names(POLICIES).len() / 2 <= found.len(), "{found:?}");
@@ -213,7 +191,7 @@ fn the_comparison_sees_that_the_order_of_rows_decides() {
 /// Readings of arms: the rows of both files in another order or twice, the arms moved and renamed.
 #[test]
 fn answers_of_arms_do_not_change_with_what_does_not_matter() {
-    let (_kept, data) = folder();
+    let here = &folder();
     for seed in 0..20 {
         let mut random = Streams::new(seed, "warty arms").of(0, Purpose::Domain);
         let (n_arms, unit) = (2 + random.index(6), [1.0, 0.05, 30.0][random.index(3)]);
@@ -235,36 +213,35 @@ fn answers_of_arms_do_not_change_with_what_does_not_matter() {
                 bandits(policies, &format!("clip = [{:?}, {reach:?}]", -reach))
             )
         };
-        train.write(&data, "train.csv");
-        test.write(&data, "test.csv");
+        train.write(here, "train.csv");
+        test.write(here, "test.csv");
         // The others need coordinates.
-        let plays =
-            |policy: &&str| prepared(&arms(&[*policy]), &data, |sweep, preparation| preparation.cell(&sweep.cells[0]).is_ok());
+        let plays = |policy: &&str| {
+            prepared(&arms(&[*policy]), &here.data(), |sweep, preparation| preparation.cell(&sweep.cells[0]).is_ok())
+        };
         let policies: Vec<&str> = names(POLICIES).into_iter().filter(plays).collect();
         assert!(5 < policies.len(), "{policies:?}");
         let run = |train: &Grid, test: &Grid| {
-            train.write(&data, "train.csv");
-            test.write(&data, "test.csv");
-            played(&arms(&policies), &data)
+            train.write(here, "train.csv");
+            test.write(here, "test.csv");
+            played(&arms(&policies), here)
         };
         let before = run(&train, &test);
         let mut other = Streams::new(seed, "other orders").of(0, Purpose::Domain);
         let others = [
-            ("another order of rows", run(&train.permuted(&mut other), &test.permuted(&mut other)), 0.0),
-            ("rows twice", run(&train.twice(), &test.twice()), 0.0),
+            ("another order of rows", &run(&train.permuted(&mut other), &test.permuted(&mut other)), 0.0),
+            ("rows twice", &run(&train.twice(), &test.twice()), 0.0),
             // The first rounds try arms in their order, which is worth a regret of a range each.
-            ("arms moved and renamed", run(&train.moved().0, &test.moved().0), 2.0 * unit),
+            ("arms moved and renamed", &run(&train.moved().0, &test.moved().0), 2.0 * unit),
         ];
-        for (what, other, slack) in others {
-            assert_eq!(disagreeing(&before, &other, Quantity::CumulativeRegret, slack), [0; 0], "table {seed}: {what}");
-        }
+        assert_unchanged(&format!("table {seed}"), Quantity::CumulativeRegret, &before, others);
     }
 }
 
 /// Users of a contextual bandit, and the log of one: rows in another order, columns moved and renamed, numbers in other units.
 #[test]
 fn answers_of_users_and_logs_do_not_change_with_what_does_not_matter() {
-    let (_kept, data) = folder();
+    let here = &folder();
     let policies: String =
         names(CONTEXTUAL_POLICIES).into_iter().map(|name| format!("[[policy]]\nkind = \"{name}\"\n")).collect();
     for seed in 0..20 {
@@ -272,19 +249,13 @@ fn answers_of_users_and_logs_do_not_change_with_what_does_not_matter() {
         let rows = (0..160).map(|_| {
             let (x, arm) = (random.uniform(), random.index(3) as f64);
             let dose = 40.0 * (x + 0.2 * random.normal());
-            let right = if dose < 13.0 {
-                0.0
-            } else if dose < 27.0 {
-                1.0
-            } else {
-                2.0
-            };
+            let right = f64::from(u8::from(13.0 <= dose) + u8::from(27.0 <= dose));
             vec![x, random.normal(), dose, arm, f64::from(u8::from(arm == right)), 0.25]
         });
         let named = ["age", "town", "dose", "arm", "paid", "chance"];
         let grid = Grid { names: named.map(str::to_owned).to_vec(), rows: rows.collect() };
         let run = |grid: &Grid, names: &[String], high: f64| {
-            grid.write(&data, "u.csv");
+            grid.write(here, "u.csv");
             let head = format!(
                 "seed = 47\nrounds = 120\ntrials = {TRIALS}\nblock = {TRIALS}\nreferences = false\n[privacy]\nepsilon = 4.0\n"
             );
@@ -298,7 +269,7 @@ fn answers_of_users_and_logs_do_not_change_with_what_does_not_matter() {
                 "{head}[environment]\nkind = \"logged-replay\"\n{features}arm = {:?}\narms = [\"0.0\", \"1.0\", \"2.0\"]\nreward = {:?}\npropensity = {:?}\n{policies}",
                 names[3], names[4], names[5]
             );
-            (played(&users, &data), played(&log, &data))
+            [played(&users, here), played(&log, here)]
         };
         let before = run(&grid, &grid.names, 1.0);
         let (moved, renamed) = grid.moved();
@@ -307,9 +278,8 @@ fn answers_of_users_and_logs_do_not_change_with_what_does_not_matter() {
             ("columns moved and renamed", run(&moved, &renamed, 1.0)),
             ("a number in other units", run(&grid.mapped(0, |x| 365.0 * x), &grid.names, 365.0)),
         ];
-        for (what, (users, log)) in others {
-            assert_eq!(disagreeing(&before.0, &users, Quantity::CumulativeRegret, 0.0), [0; 0], "users {seed}: {what}");
-            assert_eq!(disagreeing(&before.1, &log, Quantity::Value, 0.0), [0; 0], "log {seed}: {what}");
-        }
+        let [users, logs] = [0, 1].map(|which| others.each_ref().map(|(what, runs)| (*what, &runs[which], 0.0)));
+        assert_unchanged(&format!("users {seed}"), Quantity::CumulativeRegret, &before[0], users);
+        assert_unchanged(&format!("log {seed}"), Quantity::Value, &before[1], logs);
     }
 }

@@ -1,19 +1,16 @@
 //! Mechanisms, policies and environments from outside: in specs, in messages, in ledgers, under attack.
 
+use crate::support::*;
 use privateer::audit::{Settings, Verdict, of_runs};
 use privateer::engine::Place;
-use privateer::numerics::rng::Stream;
 use privateer::oco::learner::dp_ftrl::Ftrl;
 use privateer::privacy::{Guarantee, Ledger, Query, Released, Signal};
 use privateer::{
-    BatchPolicy, Counters, Cpu, DataFolder, Error, FnContexts, FnEnvironment, LearnerFailure, MemoryRun, Observer, Options,
-    OutsideMechanism, OwnLearner, OwnPolicy, PolicyFailure, PolicyStart, Preparation, Quantity, Registry, Release, RunOptions,
-    Simulator, Stop, SumsLearner, ThreadSetup, ToldReward, Trace, TrialFacts, TrialPolicy, TrialView, Unit, run_in_memory,
-    run_to_folder,
+    BatchPolicy, Counters, Error, FnContexts, FnEnvironment, LearnerFailure, MemoryRun, Observer, OutsideMechanism, OwnLearner,
+    OwnPolicy, PolicyFailure, PolicyStart, Registry, Release, RunOptions, Simulator, SumsLearner, ThreadSetup, ToldReward, Trace,
+    TrialFacts, TrialPolicy, TrialView, Unit, run_in_memory, run_to_folder,
 };
-use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex};
 
 /// Laplace noise of a stated scale.
 #[derive(Debug)]
@@ -63,11 +60,31 @@ fn spec(mechanism: &str, policy: &str) -> String {
     )
 }
 
+fn parsed(registry: &Registry, text: &str) -> Sweep {
+    registry.parse("outside.toml", text, &[]).unwrap_or_else(|error| panic!("{error}"))
+}
+
+/// Runs a spec, or says why it cannot be.
+fn tried(registry: &Registry, text: &str) -> Result<MemoryRun, String> {
+    let run = |sweep| run_in_memory(&sweep, &RunOptions::default(), &Stop::new(), &());
+    registry.parse("outside.toml", text, &[]).and_then(run).map_err(|error| error.to_string())
+}
+
+fn ran(registry: &Registry, text: &str) -> MemoryRun {
+    tried(registry, text).unwrap_or_else(|error| panic!("{error}"))
+}
+
+/// Fails unless a spec is refused or its run fails, with all of these words.
+fn fails(registry: &Registry, text: &str, words: &[&str]) {
+    let error = tried(registry, text).map(drop).expect_err("a failure");
+    assert!(words.iter().all(|word| error.contains(word)), "{words:?}: {error}");
+}
+
 #[test]
 fn claims_from_outside_are_attacked_like_ours() {
     let settings = Settings { samples: 4000, seed: 3, ..Settings::default() };
     let audited = |mechanism: &str| {
-        let sweep = registry().parse("outside.toml", &spec(mechanism, "igp-ucb"), &[]).expect("a spec");
+        let sweep = parsed(&registry(), &spec(mechanism, "igp-ucb"));
         let audit = of_runs(&sweep, &DataFolder::default(), &Cpu::default(), settings, &|_| ()).expect("an audit");
         assert!(!audit.findings.is_empty(), "{:?}", audit.passed_over);
         audit.findings.iter().any(|finding| finding.verdict == Verdict::Refuted)
@@ -78,40 +95,31 @@ fn claims_from_outside_are_attacked_like_ours() {
 
 #[test]
 fn ledgers_say_who_claims() {
-    let run = |mechanism: &str, policy: &str| {
-        let sweep = registry().parse("outside.toml", &spec(mechanism, policy), &[]).expect("a spec");
-        run_in_memory(&sweep, &RunOptions::default(), &Stop::new(), &()).expect("a run").cells[0].ledger.reward.clone()
-    };
+    let run = |mechanism: &str, policy: &str| ran(&registry(), &spec(mechanism, policy)).cells[0].ledger.reward.clone();
     let foreign = run("sound-noise", "igp-ucb");
     assert_eq!(foreign.guarantee.to_string(), "claimed by sound-noise, not verified (page 3 of our notes)");
     assert_eq!(foreign.delivered, "not verified");
     let own = run("laplace", "my-elimination");
     assert_eq!(own.guarantee, Guarantee::Holds);
-    assert!(
-        own.notes.iter().any(|note| note.contains("the policy is foreign code: it received released rewards alone")),
-        "{own:?}"
-    );
+    let note = "the policy is foreign code: it received released rewards alone";
+    assert!(own.notes.iter().any(|found| found.contains(note)), "{own:?}");
 }
 
 #[test]
 fn added_names_are_suggested_and_reported() {
-    let wrong = registry().parse("outside.toml", &spec("laplace", "my-eliminaton"), &[]).map(drop).expect_err("a mistake");
-    assert!(wrong.to_string().contains("did you mean `my-elimination`?"), "{wrong}");
-    let wrong = registry().parse("outside.toml", &spec("sound-noize", "igp-ucb"), &[]).map(drop).expect_err("a mistake");
-    assert!(wrong.to_string().contains("did you mean `sound-noise`?"), "{wrong}");
+    fails(&registry(), &spec("laplace", "my-eliminaton"), &["did you mean `my-elimination`?"]);
+    fails(&registry(), &spec("sound-noize", "igp-ucb"), &["did you mean `sound-noise`?"]);
     let folder = tempfile::tempdir().expect("a folder");
-    let sweep = registry().parse("outside.toml", &spec("sound-noise", "my-elimination"), &[]).expect("a spec");
+    let sweep = parsed(&registry(), &spec("sound-noise", "my-elimination"));
     let done = run_to_folder(&sweep, folder.path(), &RunOptions::default(), &Stop::new(), &()).expect("a run");
     let page = std::fs::read_to_string(done.report.expect("a report").report_path).expect("the page");
     assert!(page.contains("my-elimination") && page.contains("claimed by sound-noise, not verified"), "the page names both");
     let visitors = "seed = 1\nrounds = 20\ntrials = 3\nenvironment = { kind = \"my-visitors\", noise = { kind = \"uniform\", bound = 0.1 } }\n\
                     policy = [{ kind = \"linucb\" }]\n";
-    let sweep = registry().parse("visitors.toml", visitors, &[]).expect("a spec");
-    let run = run_in_memory(&sweep, &RunOptions::default(), &Stop::new(), &()).expect("a run");
+    let run = ran(&registry(), visitors);
     assert!(run.traces[0].measured().iter().flatten().all(|value| value.is_finite()));
 }
 
-/// Fails in its third round.
 struct Failing(u32);
 
 impl BatchPolicy for Failing {
@@ -128,13 +136,15 @@ impl BatchPolicy for Failing {
 #[test]
 fn failures_name_policy_and_round() {
     let registry = registry().with_policy("failing", "fails", |_| OwnPolicy::batched(|_| Ok(Failing(0))));
-    let sweep = registry.parse("outside.toml", &spec("laplace", "failing"), &[]).expect("a spec");
-    let error = run_in_memory(&sweep, &RunOptions::default(), &Stop::new(), &()).map(drop).expect_err("a failure").to_string();
-    assert!(error.contains("policy `failing` failed in round 3: the disk of the policy is full"), "{error}");
+    let failure = "policy `failing` failed in round 3: the disk of the policy is full";
+    fails(&registry, &spec("laplace", "failing"), &[failure]);
 }
 
-/// Plays point 3 for as many users as `users` and its trial's number say, and keeps the means that it is told, with its trial.
-struct Streaks(u64, u64, Arc<Mutex<Vec<(u64, f64)>>>);
+/// Means by trial.
+type Means = BTreeMap<u64, Vec<f64>>;
+
+/// Plays point 3 for as many users as `users` and its trial's number say, and keeps the means that it is told.
+struct Streaks(u64, u64, Arc<Mutex<Means>>);
 
 impl TrialPolicy for Streaks {
     fn ask(&mut self, trial: &mut TrialView<'_>) -> usize {
@@ -144,7 +154,7 @@ impl TrialPolicy for Streaks {
 
     fn tell(&mut self, point: usize, released: f64) {
         assert_eq!(point, 3);
-        self.2.lock().expect("no panic").push((self.1, released));
+        self.2.lock().expect("no panic").entry(self.1).or_default().push(released);
     }
 
     fn users(&self) -> u64 {
@@ -153,8 +163,8 @@ impl TrialPolicy for Streaks {
 }
 
 /// What `streaks` is told in four trials of twelve rounds with batches of `users` and more, and the ledger.
-fn streaks(mechanism: &str, users: u64, least: Option<u64>, epsilon: f64) -> (Result<Ledger, String>, Vec<(u64, f64)>) {
-    let heard = Arc::new(Mutex::new(Vec::new()));
+fn streaks(mechanism: &str, users: u64, least: Option<u64>, epsilon: f64) -> (Result<Ledger, String>, Means) {
+    let heard = Arc::new(Mutex::new(Means::new()));
     let kept = Arc::clone(&heard);
     let registry = Registry::builtin().with_policy("streaks", "batches", move |_| {
         let kept = Arc::clone(&kept);
@@ -162,34 +172,28 @@ fn streaks(mechanism: &str, users: u64, least: Option<u64>, epsilon: f64) -> (Re
     });
     let text = format!("references = false\n{}", spec(mechanism, "streaks"));
     let text = text.replace("epsilon = 1.0", &format!("epsilon = {epsilon:?}\ndelta = 1e-2"));
-    let run = registry.parse("outside.toml", &text, &[]).and_then(|sweep| {
-        let options = RunOptions { threads: Some(1), ..RunOptions::default() };
-        run_in_memory(&sweep, &options, &Stop::new(), &())
-    });
-    let told = std::mem::take(&mut *heard.lock().expect("no panic"));
-    (run.map(|run| run.cells[0].ledger.reward.clone()).map_err(|error| error.to_string()), told)
+    let ledger = tried(&registry, &text).map(|run| run.cells[0].ledger.reward.clone());
+    (ledger, std::mem::take(&mut *heard.lock().expect("no panic")))
 }
 
 /// Without privacy the mean of a batch is that of its rewards; a server's has its noise, once a batch and never before.
 #[test]
 fn batches_from_outside_are_told_their_means() {
-    let of =
-        |told: &[(u64, f64)], trial: u64| -> Vec<f64> { told.iter().filter(|told| told.0 == trial).map(|told| told.1).collect() };
     let (single, plain) = (streaks("none", 0, None, 1.0).1, streaks("none", 2, None, 1.0).1);
     let exact = streaks("batch-laplace", 2, None, 1e9).1;
     let (ledger, noisy) = streaks("batch-laplace", 2, None, 1.0);
     for trial in 0..4 {
-        let rewards = of(&single, trial);
+        let rewards = &single[&trial];
         assert_eq!(rewards.len(), 12);
         // The horizon cuts a batch of five off: it is never told. A server clips each reward to bound and noise.
         let means = |range: f64| -> Vec<f64> {
             let batches = rewards.chunks_exact(2 + trial as usize);
             batches.map(|batch| batch.iter().map(|y| y.clamp(-range, range)).sum::<f64>() / batch.len() as f64).collect()
         };
-        let (right, clipped, noisy) = (means(f64::INFINITY), means(2.5), of(&noisy, trial));
-        for (found, right) in [(of(&plain, trial), right), (of(&exact, trial), clipped.clone())] {
+        let (clipped, noisy) = (means(2.5), &noisy[&trial]);
+        for (found, right) in [(&plain[&trial], &means(f64::INFINITY)), (&exact[&trial], &clipped)] {
             assert_eq!(found.len(), right.len());
-            assert!(found.iter().zip(&right).all(|(found, right)| (found - right).abs() < 1e-6), "{found:?} {right:?}");
+            assert!(found.iter().zip(right).all(|(found, right)| (found - right).abs() < 1e-6), "{found:?} {right:?}");
         }
         assert!(noisy.len() == clipped.len() && noisy.iter().zip(&clipped).all(|(noisy, mean)| 1e-3 < (noisy - mean).abs()));
     }
@@ -199,26 +203,27 @@ fn batches_from_outside_are_told_their_means() {
 
 #[test]
 fn batches_from_outside_that_cannot_be_are_refused() {
-    let refused = |mechanism, users, least| streaks(mechanism, users, least, 1.0);
-    let (few, told) = refused("batch-shuffle", 2, Some(4));
-    assert!(few.expect_err("too few users").contains("its batch has 2 users, and the least is 4") && told.is_empty());
-    assert!(refused("laplace", 2, None).0.expect_err("single rewards").contains("sums over batches of rewards"));
-    assert!(refused("batch-laplace", 2, Some(13)).0.expect_err("longer than the run").contains("at least 13 users"));
-    assert!(refused("batch-laplace", 2, Some(0)).0.is_ok());
+    for (mechanism, least, cause) in [
+        ("batch-shuffle", Some(4), "its batch has 2 users, and the least is 4"),
+        ("laplace", None, "sums over batches of rewards"),
+        ("batch-laplace", Some(13), "at least 13 users"),
+    ] {
+        let (refused, told) = streaks(mechanism, 2, least, 1.0);
+        assert!(refused.is_err_and(|error| error.contains(cause)) && told.is_empty(), "{mechanism}: {cause}");
+    }
+    assert!(streaks("batch-laplace", 2, Some(0), 1.0).0.is_ok());
     // Decision sets change within a batch.
     let registry = Registry::builtin()
         .with_policy("streaks", "batches", |_| OwnPolicy::per_trial(|_, trial| Ok(Streaks(2, trial.trial, Arc::default()))));
     let text = spec("laplace", "streaks").replace("noise = ", "sets = { kind = \"random\", points = 20 }\nnoise = ");
-    let sweep = registry.parse("outside.toml", &text, &[]).expect("a spec");
-    let error = run_in_memory(&sweep, &RunOptions::default(), &Stop::new(), &()).map(drop).expect_err("sets").to_string();
-    assert!(error.contains("its batch has 2 users, in an environment with decision sets"), "{error}");
+    fails(&registry, &text, &["its batch has 2 users, in an environment with decision sets"]);
 }
 
 /// Released sums, by trial and round.
-type KeptSums = Mutex<BTreeMap<(u64, u64), Vec<f64>>>;
+type Sums = BTreeMap<(u64, u64), Vec<f64>>;
 
 /// Plays these points in each trial, and keeps the sums and the choice that it is told; then it plays the choice.
-struct Followed(Vec<usize>, Arc<KeptSums>, u64, u64);
+struct Followed(Vec<usize>, Arc<Mutex<Sums>>, u64, u64);
 
 impl TrialPolicy for Followed {
     fn ask(&mut self, trial: &mut TrialView<'_>) -> usize {
@@ -242,9 +247,9 @@ impl TrialPolicy for Followed {
     }
 }
 
-/// Keeps the sums that are released to a policy of the program, by trial and round.
+/// Keeps the sums that are released to a policy of the program.
 #[derive(Default)]
-struct Kept(KeptSums);
+struct Kept(Mutex<Sums>);
 
 impl Observer for Kept {
     fn released(&self, at: Place, _query: &Query<'_>, signal: &Released<Signal>) {
@@ -262,16 +267,14 @@ impl Observer for Kept {
 #[test]
 fn sums_from_outside_are_those_of_the_program() {
     for (release, every) in [("\"every-round\"", 1), ("{ kind = \"interval\", rounds = 5 }", 5)] {
-        let (heard, told) = (Kept::default(), Arc::new(Mutex::new(BTreeMap::new())));
+        let (heard, told) = (Kept::default(), Arc::new(Mutex::new(Sums::new())));
         // Noise is that of the label.
-        let text = spec("tree", "jdp-gp-ucb")
-            .replace("epsilon = 1.0", "epsilon = 1.0\ndelta = 1e-3")
-            .replace("trials = 4", "trials = 1");
+        let text = spec("tree", "jdp-gp-ucb").replace("epsilon = 1.0", "epsilon = 1.0\ndelta = 1e-3");
+        let text = text.replace("trials = 4", "trials = 1");
         let keys = format!("label = \"one\"\nbeta = {{ kind = \"constant\", value = 1.0 }}\nrelease = {release}\n");
-        let text = text + &keys;
-        let text = format!("references = false\nrecord = {{ rounds = \"all\" }}\n{text}");
-        let sweep = Registry::builtin().parse("outside.toml", &text, &[]).expect("a spec");
-        let run = run_in_memory(&sweep, &RunOptions::default(), &Stop::new(), &()).expect("a run");
+        let text = format!("references = false\nrecord = {{ rounds = \"all\" }}\n{text}{keys}");
+        let sweep = parsed(&Registry::builtin(), &text);
+        let run = ran(&Registry::builtin(), &text);
         let (data, backend) = (DataFolder::default(), Cpu::default());
         let preparation = Preparation::new(&sweep, &data, &backend);
         privateer::run(&sweep, &preparation, Options::default(), &BTreeSet::new(), &Stop::new(), &heard).expect("a run");
@@ -289,8 +292,7 @@ fn sums_from_outside_are_those_of_the_program() {
             OwnPolicy::per_trial(begin).over_sums(args, every)
         });
         let text = text.split("kind = \"jdp-gp-ucb\"").next().expect("a spec").to_owned() + "kind = \"ours\"\nlabel = \"one\"\n";
-        let sweep = ours.parse("outside.toml", &text, &[]).expect("a spec");
-        let own = run_in_memory(&sweep, &RunOptions::default(), &Stop::new(), &()).expect("a run");
+        let own = ran(&ours, &text);
         let (heard, told) = (heard.0.into_inner().expect("no panic"), told.lock().expect("no panic"));
         assert_eq!(heard.len(), if every == 1 { 12 } else { 4 });
         assert_eq!(heard, *told);
@@ -318,28 +320,23 @@ fn a_choice_from_outside_is_that_of_the_program() {
         let keys = if policy == "fixed-design" { "candidates = 4\npulls = 3\n" } else { "" };
         let text = format!("references = false\n{}label = \"one\"\n{keys}", spec(mechanism, policy));
         let text = text.replace("rounds = 12", &format!("rounds = {rounds}\nrecord = {{ rounds = \"all\" }}"));
-        let sweep = registry.parse("outside.toml", &text, &[])?;
-        run_in_memory(&sweep, &RunOptions::default(), &Stop::new(), &())
+        tried(&registry, &text)
     };
     // Without rounds after the choice it is recommended alone.
     for (mechanism, rounds) in [("exponential", 20), ("exponential", 12), ("none", 20), ("none", 12)] {
         let [ours, theirs] = ["ours", "fixed-design"].map(|policy| with(policy, mechanism, rounds).expect("a run"));
         assert_eq!(ours.traces[0].point, theirs.traces[0].point);
-        let last = |run: &MemoryRun| -> Vec<f64> {
-            let of_last = |i: &usize| u64::from(run.traces[0].round[*i]) == rounds;
-            (0..run.traces[0].round.len()).filter(of_last).map(|i| run.traces[0][Quantity::RecommendedRegret][i]).collect()
-        };
+        let last = |run: &MemoryRun| finals(&run.traces[0], Quantity::RecommendedRegret);
         assert_eq!((last(&ours), last(&ours).len()), (last(&theirs), 4));
         assert_eq!(ours.cells[0].ledger.reward.epsilon, (mechanism == "exponential").then_some(1.0));
     }
-    let error = with("too-many", "exponential", 20).map(drop).expect_err("too long").to_string();
+    let error = with("too-many", "exponential", 20).map(drop).expect_err("too long");
     assert!(error.contains("4 candidates with 30 users each need more than 20 rounds"), "{error}");
     // What has no `learn` is told so.
     let without = Registry::builtin()
         .with_policy("rewards-only", "learns rewards", |args| OwnPolicy::per_trial(|_, _| Ok(Random(20))).over_sums(args, 1));
-    let sweep = without.parse("outside.toml", &spec("none", "rewards-only"), &[]).expect("a spec");
-    let error = run_in_memory(&sweep, &RunOptions::default(), &Stop::new(), &()).map(drop).expect_err("rewards-only").to_string();
-    assert!(error.contains("it asks for sums or a choice and has no `learn` that takes them"), "{error}");
+    let cause = "it asks for sums or a choice and has no `learn` that takes them";
+    fails(&without, &spec("none", "rewards-only"), &[cause]);
 }
 
 /// Says points outside of the set, or too few of them, or panics.
@@ -364,17 +361,15 @@ fn a_learner_from_outside_sees_noisy_sums() {
         .with_learner("fails", "an error", |_| OwnLearner::of_sums(|start| Ok(Faulty(vec![0.0; 2 * start.n_trials], 3))))
         .with_learner("few", "a number too few", |_| OwnLearner::of_sums(|_| Ok(Faulty(vec![0.0], 100))))
         .with_learner("panics", "a panic", |_| OwnLearner::of_sums(|_| -> Result<Faulty, _> { panic!("no licence") }));
-    let run = |learners: &str| {
-        let text = format!(
-            "seed = 3\nrounds = 20\ntrials = 3\nreferences = false\nproblem = {{ kind = \"linear-regression\", dimension = 2, \
-             set = {{ kind = \"lp-ball\", p = 2.0, radius = 1.0 }} }}\nprivacy = {{ epsilon = 1.0, delta = 1e-2 }}\n{learners}"
-        );
-        let sweep = registry.parse("learners.toml", &text, &[]).expect("a spec");
-        run_in_memory(&sweep, &RunOptions::default(), &Stop::new(), &()).map_err(|error| error.to_string())
-    };
     // Noise is that of the label.
-    let table = |kind: &str| format!("[[learner]]\nkind = \"{kind}\"\nlabel = \"one\"\n");
-    let [own, ours, far] = ["dp-ftrl", "ours", "far"].map(|kind| run(&table(kind)).expect("a run"));
+    let text = |kind: &str| {
+        format!(
+            "seed = 3\nrounds = 20\ntrials = 3\nreferences = false\nproblem = {{ kind = \"linear-regression\", dimension = 2, \
+             set = {{ kind = \"lp-ball\", p = 2.0, radius = 1.0 }} }}\nprivacy = {{ epsilon = 1.0, delta = 1e-2 }}\n\
+             [[learner]]\nkind = \"{kind}\"\nlabel = \"one\"\n"
+        )
+    };
+    let [own, ours, far] = ["dp-ftrl", "ours", "far"].map(|kind| ran(&registry, &text(kind)));
     assert_eq!(own.traces[0].measured(), ours.traces[0].measured());
     assert!(far.traces[0].measured().iter().flatten().all(|value| value.is_finite()));
     let notes = |run: &MemoryRun| run.cells[0].ledger.reward.notes.join("; ");
@@ -382,8 +377,7 @@ fn a_learner_from_outside_sees_noisy_sums() {
     for (kind, why) in
         [("fails", "its disk is full"), ("few", "its points are 1 numbers, expected 2"), ("panics", "it panicked: no licence")]
     {
-        let error = run(&table(kind)).map(drop).expect_err("a failure");
-        assert!(error.contains("a learner from outside failed in round ") && error.contains(why), "{error}");
+        fails(&registry, &text(kind), &["a learner from outside failed in round ", why]);
     }
 }
 
@@ -401,15 +395,14 @@ fn failing_function(draw: usize) -> String {
     });
     let text = "rounds = 12\ntrials = 4\npolicy = [{ kind = \"uniform\" }]\n\
                 environment = { kind = \"fails\", kernel = { kind = \"matern\", nu = 2.5, lengthscale = 0.2 } }\n";
-    let sweep = registry.parse("fails.toml", text, &[]).expect("a spec");
-    run_in_memory(&sweep, &RunOptions::default(), &Stop::new(), &()).map(drop).expect_err("a failure").to_string()
+    tried(&registry, text).map(drop).expect_err("a failure")
 }
 
 #[test]
 fn a_reward_that_is_not_finite_is_named_with_its_point() {
     let before = failing_function(7);
     let expected = "error: the function of the environment returned the reward NaN at point 1, [0.5], in draw 3 of 4 before the first round\n";
-    assert!(before.starts_with(expected) && before.contains(" --> fails.toml:4:") && !before.contains("table"), "{before}");
+    assert!(before.starts_with(expected) && before.contains(" --> outside.toml:4:") && !before.contains("table"), "{before}");
     let within = failing_function(20);
     let words = [
         "error: the function of the environment returned the reward NaN at point ",
@@ -429,7 +422,7 @@ fn a_program_surrounds_the_work_of_its_threads() {
         work();
         ends.fetch_add(1, Ordering::SeqCst);
     });
-    let sweep = Registry::builtin().parse("threads.toml", &spec("laplace", "uniform"), &[]).expect("a spec");
+    let sweep = parsed(&Registry::builtin(), &spec("laplace", "uniform"));
     let options = RunOptions { threads: Some(3), thread_setup, ..RunOptions::default() };
     let rows = |options: &RunOptions| run_in_memory(&sweep, options, &Stop::new(), &()).expect("a run").traces;
     assert_eq!(rows(&options), rows(&RunOptions::default()));
@@ -443,8 +436,7 @@ fn a_program_surrounds_the_work_of_its_threads() {
 
 #[test]
 fn a_simulator_replays_what_a_run_played() {
-    let sweep = Registry::builtin().parse("steps.toml", &spec("laplace", "uniform"), &[]).expect("a spec");
-    let sweep = sweep.to_builder().record_all().build().expect("a spec");
+    let sweep = parsed(&Registry::builtin(), &spec("laplace", "uniform")).to_builder().record_all().build().expect("a spec");
     let run = run_in_memory(&sweep, &RunOptions::default(), &Stop::new(), &()).expect("a run");
     let (data, backend) = (DataFolder::default(), Cpu::default());
     let preparation = Preparation::new(&sweep, &data, &backend);

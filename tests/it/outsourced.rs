@@ -1,7 +1,6 @@
 //! Outsourced optimization: what a modeler over a curator's released inputs believes is calibrated, and a modeler never sees the inputs.
 
-use crate::support::{prepared, ran, stream};
-use privateer::env::DataFolder;
+use crate::support::*;
 use privateer::policy::InputNoiseModel;
 use privateer_config::params::{Args, Entry, Node, Sink, Table, Value};
 use privateer_gp::kernel::{Kernel, Lengthscales, squared_exponential::SquaredExponential};
@@ -11,7 +10,6 @@ use privateer_gp::score::ScoreModel;
 use privateer_gp::{KernelGram, Points};
 use privateer_privacy::curator::{Inputs, InputsNeed, input_noise};
 use privateer_privacy::{Calibration, Delta, Epsilon, Raw, Request};
-use std::sync::Arc;
 
 fn input_noise(word: &str) -> InputNoiseModel {
     let entry = Entry { key: "input_noise".to_owned(), key_span: None, node: Node::bare(Value::Text(word.to_owned())) };

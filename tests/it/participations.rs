@@ -1,14 +1,12 @@
 //! What `privateer account` and ledgers state where one user takes part more than once, where inputs are scaled before their mechanism, and
 //! where a calibration rests on the protected data. Each test failed on the statements that it is about.
 
-use crate::program::{code, run, stdout};
+use crate::program::*;
 use crate::threat_models::{CONTEXTS, POINTS};
+use privateer_numerics::linalg::{cholesky, solve_lower};
 use privateer_privacy::streams::{Factorisation, Shape};
 use privateer_privacy::sums::{Epochs, SumsNeed, joint};
 use privateer_privacy::{Budget, Calibration, Delta, Epsilon, Factor, Guarantee, Request, RewardFacts, gdp_epsilon, gdp_mu};
-use serde_json::Value;
-use std::fs;
-use std::path::Path;
 
 const DELTA: f64 = 1e-3;
 
@@ -24,11 +22,9 @@ fn of_group(k: u64) -> f64 {
 
 /// The price reports of a spec and the exit code.
 fn priced(spec: &str, participations: u64, more: &[&str]) -> (Vec<Value>, Option<i32>) {
-    let folder = tempfile::tempdir().expect("a folder");
-    fs::write(folder.path().join("spec.toml"), spec).expect("the spec");
     let k = participations.to_string();
-    let words: Vec<&str> = ["account", "spec.toml", "--participations", &k, "--json"].iter().chain(more).copied().collect();
-    let output = run(folder.path(), &words);
+    let words = [&["account", "spec.toml", "--participations", &k, "--json"], more].concat();
+    let output = folder_with(spec).run(&words);
     let value: Value = serde_json::from_str(&stdout(&output)).unwrap_or(Value::Null);
     let quotes = value["quotes"].as_array().into_iter().flatten().map(|quote| quote["quote"].clone()).collect();
     (quotes, code(&output))
@@ -39,6 +35,18 @@ fn epsilon_of(quote: &Value) -> f64 {
     let points = quote["curve"].as_array().expect("a curve");
     let point = points.iter().find(|point| point["delta"] == DELTA).expect("the delta");
     point["epsilon"]["upper"].as_f64().expect("a number")
+}
+
+/// Fails unless one, three and ten rounds of a user cost what a group of so many costs, and the claim holds for one alone.
+fn is_priced_as_a_group(spec: &str) {
+    for (k, printed) in [(1, 4.0), (3, 17.19), (10, 110.5)] {
+        let (quotes, exit) = priced(spec, k, &[]);
+        let [quote] = quotes.as_slice() else { panic!("{spec}: {quotes:?}") };
+        let (epsilon, guarantee) = (epsilon_of(quote), quote["guarantee"].as_str().expect("a text"));
+        assert!((epsilon - of_group(k)).abs() < 1e-6 * epsilon, "{spec}, {k}: {epsilon}");
+        assert!((epsilon - printed).abs() < 0.06, "{spec}, {k}: {epsilon}");
+        assert_eq!((guarantee == "holds", exit), (k == 1, Some(i32::from(k != 1))), "{spec}, {k}: {guarantee}");
+    }
 }
 
 fn joint_spec(policy: &str) -> String {
@@ -63,14 +71,7 @@ fn rounds_of_one_user_in_one_release_add_up() {
         } else {
             spec
         };
-        for (k, printed) in [(1, 4.0), (3, 17.19), (10, 110.5)] {
-            let (quotes, exit) = priced(&spec, k, &[]);
-            let [quote] = quotes.as_slice() else { panic!("{policy}: {quotes:?}") };
-            let (epsilon, guarantee) = (epsilon_of(quote), quote["guarantee"].as_str().expect("a text"));
-            assert!((epsilon - of_group(k)).abs() < 1e-6 * epsilon, "{policy}, {k}: {epsilon}");
-            assert!((epsilon - printed).abs() < 0.06, "{policy}, {k}: {epsilon}");
-            assert_eq!((guarantee == "holds", exit), (k == 1, Some(i32::from(k != 1))), "{policy}, {k}: {guarantee}");
-        }
+        is_priced_as_a_group(&spec);
     }
 }
 
@@ -93,21 +94,11 @@ fn worth_of_a_shift(factorisation: &dyn Factorisation) -> f64 {
         assert!(drawn <= 2 * n, "{drawn} draws in {n} releases");
         columns.push(column);
     }
-    let mut rows: Vec<Vec<f64>> = (0..n)
-        .map(|i| {
-            let covariance = (0..n).map(|j| columns.iter().map(|column| column[i] * column[j]).sum());
-            covariance.chain([1.0]).collect()
-        })
-        .collect();
-    for pivot in 0..n {
-        let eliminated = rows[pivot].clone();
-        for (at, row) in rows.iter_mut().enumerate().filter(|(at, _)| *at != pivot) {
-            let factor = row[pivot] / eliminated[pivot];
-            debug_assert!(factor.is_finite(), "row {at}");
-            row.iter_mut().zip(&eliminated).for_each(|(entry, pivot)| *entry -= factor * pivot);
-        }
-    }
-    (0..n).map(|i| rows[i][n] / rows[i][i]).sum()
+    let covariance = |at: usize| columns.iter().map(|column| column[at / n] * column[at % n]).sum();
+    let (mut factor, mut one): (Vec<f64>, Vec<f64>) = ((0..n * n).map(covariance).collect(), vec![1.0; n]);
+    cholesky(&mut factor, n).expect("a covariance");
+    solve_lower(&factor, &mut one);
+    one.iter().map(|x| x * x).sum()
 }
 
 /// The optimal attack on real noise, of k rounds in the first row and of k rounds over two epochs, never beats the stated price, and the
@@ -161,12 +152,7 @@ fn contexts(policy: &str) -> String {
 
 #[test]
 fn interactions_of_one_user_add_up() {
-    for (k, expected) in [(1, 4.0), (3, 17.19), (10, 110.5)] {
-        let (quotes, exit) = priced(&contexts("dp-linucb"), k, &[]);
-        let epsilon = epsilon_of(&quotes[0]);
-        assert!((epsilon - of_group(k)).abs() < 1e-6 * epsilon && (epsilon - expected).abs() < 0.06, "{k}: {epsilon}");
-        assert_eq!((quotes[0]["guarantee"] == "holds", exit), (k == 1, Some(i32::from(k != 1))));
-    }
+    is_priced_as_a_group(&contexts("dp-linucb"));
     // Choices are concentrated: k interactions are k² rho.
     let hdb = |k| priced(&contexts("dp-hdb"), k, &[]).0.remove(0);
     let (once, thrice) = (hdb(1), hdb(3));
@@ -179,7 +165,6 @@ fn interactions_of_one_user_add_up() {
     assert!((pure - 12.0).abs() < 1e-9 && epsilon_of(&local) < 12.0, "{local}");
 }
 
-/// A price report says the same as its ledger: unit, adversary, sensitivity.
 #[test]
 fn contextual_reports_agree_with_their_ledger() {
     let (quotes, _) = priced(&contexts("dp-linucb"), 1, &[]);
@@ -276,8 +261,7 @@ fn users_who_return_spend_the_stated_budget() {
 /// The radius of scaled inputs is stated in the units of the inputs: there it is what the noise covers.
 #[test]
 fn a_radius_is_stated_in_the_units_of_the_inputs() {
-    let example = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/papers/kharkovskii2020/branin.toml");
-    let text = fs::read_to_string(example).expect("the example");
+    let text = page("examples/papers/kharkovskii2020/branin.toml");
     for (norm, bound) in [("25.0", "0.7072"), ("25.0", "1.0"), ("0.5", "2.0")] {
         let text = text.replace("norm = 25.0", &format!("norm = {norm}")).replace("bound = 0.7072", &format!("bound = {bound}"));
         let (quotes, _) = priced(&text, 1, &[]);
@@ -306,11 +290,11 @@ fn a_radius_is_stated_in_the_units_of_the_inputs() {
 /// A table of readings with its covariance, moments and range from the data: no guarantee until the spec declares them public.
 #[test]
 fn numbers_of_the_data_are_declared_or_the_claim_goes() {
-    let folder = tempfile::tempdir().expect("a folder");
+    let here = &folder();
     for name in ["train.csv", "test.csv"] {
-        fs::write(folder.path().join(name), "a,b,c\n0.1,0.5,0.3\n0.4,0.2,0.9\n0.2,0.7,0.4\n0.3,0.6,0.1\n").expect("a table");
+        here.write(name, "a,b,c\n0.1,0.5,0.3\n0.4,0.2,0.9\n0.2,0.7,0.4\n0.3,0.6,0.1\n");
     }
-    let data = folder.path().display().to_string();
+    let data = here.display().to_string();
     let spec = |public: &str| {
         format!(
             "rounds = 50\ntrials = 1\n\n[environment]\nkind = \"arms-table\"\ntrain = \"train.csv\"\ntest = \"test.csv\"\n{public}\n\n[privacy]\n\
@@ -332,8 +316,6 @@ fn numbers_of_the_data_are_declared_or_the_claim_goes() {
     assert_eq!((declared, exit), (Guarantee::Holds, Some(0)));
     // Generated readings are nobody's.
     assert_eq!(guarantee("synthetic = true").0, Guarantee::Holds);
-    fs::write(folder.path().join("spec.toml"), spec("public = [\"moment\"]")).expect("the spec");
-    let wrong = run(folder.path(), &["account", "spec.toml", "--data", &data]);
-    let said = crate::program::stderr(&wrong);
-    assert!(code(&wrong) == Some(2) && said.contains("did you mean `moments`?") && said.contains("spec.toml:8"), "{said}");
+    here.write("spec.toml", spec("public = [\"moment\"]"));
+    here.ends(&["account", "spec.toml", "--data", &data], 2, &["did you mean `moments`?", "spec.toml:8"]);
 }

@@ -4,12 +4,12 @@
 //! documentation, texts between quotes and layout do not count, so that prose changes without breaking a pin; a changed formula breaks it. Every
 //! function and numeric constant of a pinned file stands in some block, but for the names in `UNPINNED`.
 
+use crate::program::{difference, listed, page, root};
 use proc_macro2::{Delimiter, TokenStream, TokenTree};
 use quote::ToTokens;
 use sha2::{Digest, Sha256};
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use syn::{ImplItem, Item, TraitItem};
 
 /// Functions that no proof rests on: they make sentences.
@@ -17,7 +17,7 @@ const UNPINNED: [&str; 3] = ["fmt", "words", "name"];
 
 /// Files of the privacy room's folders that no page is about: contracts, requests and results without formulas, mechanisms without privacy,
 /// and helpers that other tests compare.
-const UNPROVED: [&str; 28] = [
+const UNPROVED: [&str; 24] = [
     "channel",
     "contract",
     "blt_fit",
@@ -37,22 +37,14 @@ const UNPROVED: [&str; 28] = [
     "outcome",
     "own",
     "received",
-    "request",
-    "reward",
     "running",
     "sample",
-    "state",
-    "statement",
     "stored",
     "transform",
     "zcdp",
 ];
 
 const START: &str = "```pins\n";
-
-fn root() -> PathBuf {
-    PathBuf::from(env!("CARGO_MANIFEST_DIR"))
-}
 
 /// The code of an item as one text: no documentation, no attributes but `cfg`, no texts, no commas.
 fn essence(tokens: TokenStream, text: &mut String) {
@@ -158,79 +150,35 @@ fn is_unpinned(name: &str) -> bool {
     UNPINNED.contains(&name.rsplit("::").next().unwrap_or(name))
 }
 
-/// The pins of a proof: file, item, hash.
-fn pins(proof: &str) -> Vec<(String, String, String)> {
-    let (_, block) = proof.split_once(START).expect("a block of pins");
-    let (block, _) = block.split_once("```").expect("its end");
-    let mut file = String::new();
-    let mut found = Vec::new();
-    for line in block.lines() {
-        match line.strip_prefix("  ") {
-            None => file = line.trim().to_owned(),
-            Some(pin) => {
-                let (item, hash) = pin.rsplit_once(' ').expect("an item and its hash");
-                found.push((file.clone(), item.trim().to_owned(), hash.to_owned()));
-            }
-        }
-    }
-    found
-}
-
-fn proofs() -> Vec<PathBuf> {
-    let folder = root().join("docs/proofs");
-    let mut found: Vec<PathBuf> = fs::read_dir(folder).expect("proofs").map(|entry| entry.expect("an entry").path()).collect();
-    found.sort();
-    found
+/// What precedes the pins of a proof, the pins, and what follows them.
+fn parts(proof: &str) -> (&str, &str, &str) {
+    let (before, block) = proof.split_once(START).expect("a block of pins");
+    let (block, after) = block.split_once("```").expect("its end");
+    (before, block, after)
 }
 
 /// The block with present hashes: every known item that is still there, and all new ones of its files.
 fn renewed(proof: &str) -> String {
-    let (before, block) = proof.split_once(START).expect("a block of pins");
-    let (block, after) = block.split_once("```").expect("its end");
+    let (before, block, after) = parts(proof);
     let mut text = format!("{before}{START}");
     for file in block.lines().filter(|line| !line.starts_with(' ')) {
         text += &format!("{file}\n");
-        for (name, hash) in items(&fs::read_to_string(root().join(file)).expect("a pinned file")) {
-            if !is_unpinned(&name) {
-                text += &format!("  {name} {hash}\n");
-            }
+        for (name, hash) in items(&page(file)).iter().filter(|(name, _)| !is_unpinned(name)) {
+            text += &format!("  {name} {hash}\n");
         }
     }
     format!("{text}```{after}")
 }
 
+/// The texts of all proofs, by their paths.
+fn proofs() -> Vec<(PathBuf, String)> {
+    listed(&root().join("docs/proofs")).into_iter().map(|path| (path.clone(), page(&path.to_string_lossy()))).collect()
+}
+
 #[test]
 fn proofs_are_about_the_present_code() {
-    let mut stale = Vec::new();
-    for path in proofs() {
-        let proof = fs::read_to_string(&path).expect("a proof");
-        if std::env::var_os("PRIVATEER_UPDATE").is_some() {
-            fs::write(&path, renewed(&proof)).expect("docs is writable");
-            continue;
-        }
-        let pinned = pins(&proof);
-        let files: BTreeSet<&str> = pinned.iter().map(|(file, ..)| file.as_str()).collect();
-        let page = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        for file in files {
-            let present = items(&fs::read_to_string(root().join(file)).expect("a pinned file"));
-            let known: BTreeMap<&str, &str> =
-                pinned.iter().filter(|(of, ..)| of == file).map(|(_, item, hash)| (item.as_str(), hash.as_str())).collect();
-            for (name, hash) in &present {
-                match known.get(name.as_str()) {
-                    None if !is_unpinned(name) => stale.push(format!("{page}: `{name}` of {file} is new")),
-                    Some(known) if known != hash => stale.push(format!("{page}: `{name}` of {file} changed")),
-                    _ => {}
-                }
-            }
-            let gone = known.keys().filter(|name| !present.contains_key(**name));
-            stale.extend(gone.map(|name| format!("{page}: `{name}` of {file} is gone")));
-        }
-    }
-    assert!(
-        stale.is_empty(),
-        "re-read these proofs against the code, then run `PRIVATEER_UPDATE=1 cargo test pins`:\n{}",
-        stale.join("\n")
-    );
+    let stale: Vec<String> = proofs().iter().filter_map(|(path, proof)| difference(path, &renewed(proof))).collect();
+    assert!(stale.is_empty(), "re-read these proofs against the code, then accept their pins:\n{}", stale.join("\n"));
 }
 
 #[test]
@@ -248,25 +196,25 @@ fn pins_see_formulas_and_not_prose() {
 /// Every file that held a pin by its whole text is pinned still.
 #[test]
 fn proofs_cover_the_mechanisms() {
-    let pinned: BTreeSet<String> =
-        proofs().iter().flat_map(|path| pins(&fs::read_to_string(path).expect("a proof"))).map(|(file, ..)| file).collect();
-    let folders = ["mechanism", "noise", "release", "streams", "sums", "gradients", "interactions", "accounting", "odometer"];
-    let mut missing = Vec::new();
-    for folder in folders {
-        for entry in fs::read_dir(root().join("crates/privacy/src").join(folder)).expect("a room") {
-            let path = entry.expect("an entry").path();
-            let stem = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-            let file = format!("crates/privacy/src/{folder}/{stem}.rs");
-            let is_source = Path::new(&file).extension().is_some() && !stem.ends_with("tests");
-            if is_source && !UNPROVED.contains(&stem.as_str()) && !pinned.contains(&file) {
-                missing.push(file);
+    let mut pinned = BTreeSet::new();
+    for (_, proof) in proofs() {
+        let mut file = "";
+        for line in parts(&proof).1.lines() {
+            if line.starts_with(' ') {
+                pinned.insert(file.to_owned());
+            } else {
+                file = line;
             }
         }
     }
-    for file in ["event", "gram"].map(|stem| format!("crates/privacy/src/{stem}.rs")) {
-        if !pinned.contains(&file) {
-            missing.push(file);
-        }
+    let folders = ["mechanism", "noise", "release", "streams", "sums", "gradients", "interactions", "accounting", "odometer"];
+    let stem = |path: &PathBuf| path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+    let is_proved = |stem: &String| !stem.ends_with("tests") && !UNPROVED.contains(&stem.as_str());
+    let mut missing = vec!["crates/privacy/src/event.rs".to_owned(), "crates/privacy/src/gram.rs".to_owned()];
+    for folder in folders.map(|folder| format!("crates/privacy/src/{folder}")) {
+        let stems = listed(&root().join(&folder)).iter().map(stem).filter(is_proved).collect::<Vec<_>>();
+        missing.extend(stems.iter().map(|stem| format!("{folder}/{stem}.rs")));
     }
+    missing.retain(|file| !pinned.contains(file));
     assert!(missing.is_empty(), "no proof pins {missing:?}");
 }

@@ -4,56 +4,35 @@
 //! paired t-tests with Holm's correction, so that correct code fails with probability 1/1000 over the whole grid, were the choice of
 //! factors not chance too; seeds are fixed. `PRIVATEER_PRICES=large cargo test --test it -- prices` runs the large grid.
 
-use crate::support::{run_all, sweep};
-use privateer::engine::{Options, Quantity};
-use privateer::env::DataFolder;
-use privateer::spec::Sweep;
-use privateer_backend::Cpu;
+use crate::support::{self, *};
 use statrs::distribution::{ContinuousCDF, StudentsT};
-use std::collections::BTreeMap;
 
 const MECHANISMS: [&str; 5] = ["laplace", "duchi", "piecewise", "hybrid", "gaussian"];
 const EPSILONS: [f64; 3] = [0.5, 2.0, 8.0];
 /// Probability that a right program fails.
 const LEVEL: f64 = 1e-3;
 
-/// Six environments, with the range that rewards are clipped to.
-const ENVIRONMENTS: [(&str, &str, f64, f64); 6] = [
-    (
-        "rkhs",
-        "kind = \"rkhs\"\noutput = \"unit\"\nnoise = { kind = \"uniform\", bound = 0.3 }\nkernel = { kind = \"matern\", nu = 2.5, lengthscale = 0.2 }\ndomain = { kind = \"grid\", points = 60 }\n",
-        -0.3,
-        1.3,
-    ),
-    (
-        "coins",
-        "kind = \"rkhs\"\noutput = \"unit\"\nnoise = \"bernoulli\"\nkernel = { kind = \"squared-exponential\", lengthscale = 0.2 }\ndomain = { kind = \"grid\", points = 60 }\n",
-        0.0,
-        1.0,
-    ),
-    (
-        "line",
-        "kind = \"gp-sample\"\nnoise = { kind = \"gaussian\", sd = 0.3 }\nkernel = { kind = \"matern\", nu = 1.5, lengthscale = 0.3 }\ndomain = { kind = \"grid\", points = 50 }\n",
-        -3.0,
-        3.0,
-    ),
-    (
-        "plane",
-        "kind = \"gp-sample\"\nnoise = { kind = \"gaussian\", sd = 0.3 }\nkernel = { kind = \"squared-exponential\", lengthscale = 0.4 }\ndomain = { kind = \"grid\", dimension = 2, points = 8 }\n",
-        -3.0,
-        3.0,
-    ),
-    (
-        "heavy",
-        "kind = \"gp-sample\"\nnoise = { kind = \"student-t\", dof = 3.0 }\nkernel = { kind = \"squared-exponential\", lengthscale = 0.3 }\ndomain = { kind = \"grid\", points = 50 }\n",
-        -4.0,
-        4.0,
-    ),
+const UNIT: &str = "kind = \"rkhs\"\noutput = \"unit\"";
+const SAMPLE: &str = "kind = \"gp-sample\"";
+const SMOOTH: &str = "\"squared-exponential\"";
+
+/// Name, kind, noise, kernel, length-scale and grid of an environment, and the range that rewards are clipped to.
+type Environment = (&'static str, &'static str, &'static str, &'static str, f64, &'static str, [f64; 2]);
+
+const ENVIRONMENTS: [Environment; 6] = [
+    ("rkhs", UNIT, "{ kind = \"uniform\", bound = 0.3 }", "\"matern\", nu = 2.5", 0.2, "points = 60", [-0.3, 1.3]),
+    ("coins", UNIT, "\"bernoulli\"", SMOOTH, 0.2, "points = 60", [0.0, 1.0]),
+    ("line", SAMPLE, "{ kind = \"gaussian\", sd = 0.3 }", "\"matern\", nu = 1.5", 0.3, "points = 50", [-3.0, 3.0]),
+    ("plane", SAMPLE, "{ kind = \"gaussian\", sd = 0.3 }", SMOOTH, 0.4, "dimension = 2, points = 8", [-3.0, 3.0]),
+    ("heavy", SAMPLE, "{ kind = \"student-t\", dof = 3.0 }", SMOOTH, 0.3, "points = 50", [-4.0, 4.0]),
     (
         "branin",
-        "kind = \"branin\"\nvariant = \"scaled\"\nnoise = { kind = \"gaussian\", sd = 0.2 }\nkernel = { kind = \"squared-exponential\", lengthscale = 0.3 }\ndomain = { kind = \"grid\", points = 8 }\n",
-        -3.0,
-        3.0,
+        "kind = \"branin\"\nvariant = \"scaled\"",
+        "{ kind = \"gaussian\", sd = 0.2 }",
+        SMOOTH,
+        0.3,
+        "points = 8",
+        [-3.0, 3.0],
     ),
 ];
 
@@ -65,15 +44,14 @@ fn size() -> (&'static [&'static str], u64, u64, u64) {
     }
 }
 
-fn spec(environment: &str, (low, high): (f64, f64)) -> Sweep {
+fn spec((_, kind, noise, kernel, lengthscale, grid, clip): Environment) -> Sweep {
     let (policies, rounds, trials, pilot) = size();
-    let policies: String = policies
-        .iter()
-        .map(|kind| format!("[[policy]]\nkind = \"{kind}\"\nbeta = {{ kind = \"tuned\", factors = [0.05, 0.1, 0.2, 0.5, 1.0, 2.0], pilot = {pilot} }}\n"))
-        .collect();
+    let beta = format!("{{ kind = \"tuned\", factors = [0.05, 0.1, 0.2, 0.5, 1.0, 2.0], pilot = {pilot} }}");
+    let policies: String = policies.iter().map(|kind| format!("[[policy]]\nkind = \"{kind}\"\nbeta = {beta}\n")).collect();
     sweep(&format!(
-        "seed = 46\nrounds = {rounds}\ntrials = {trials}\naccepted_warnings = [\"delta\"]\n[environment]\n{environment}[privacy]\nmechanism = \"laplace\"\n\
-         epsilon = 1.0\ndelta = 1e-5\nclip = [{low:?}, {high:?}]\n{policies}[sweep.product]\n\"privacy.mechanism\" = {MECHANISMS:?}\n\
+        "seed = 46\nrounds = {rounds}\ntrials = {trials}\naccepted_warnings = [\"delta\"]\n[environment]\n{kind}\nnoise = {noise}\n\
+         kernel = {{ kind = {kernel}, lengthscale = {lengthscale:?} }}\ndomain = {{ kind = \"grid\", {grid} }}\n\
+         [privacy]\nmechanism = \"laplace\"\nepsilon = 1.0\ndelta = 1e-5\nclip = {clip:?}\n{policies}[sweep.product]\n\"privacy.mechanism\" = {MECHANISMS:?}\n\
          \"privacy.epsilon\" = {EPSILONS:?}\n"
     ))
 }
@@ -132,14 +110,10 @@ type GridPlace = (String, Option<(usize, usize)>);
 type Finals = BTreeMap<GridPlace, Vec<f64>>;
 
 fn finals(sweep: &Sweep) -> Finals {
-    let ran =
-        run_all(sweep, &DataFolder::default(), &Cpu::default(), Options::default()).unwrap_or_else(|error| panic!("{error}"));
+    let ran = ran_of(sweep);
     let mut found = Finals::new();
     for cell in &sweep.cells {
-        let rows = ran.cell(cell.index);
-        let last =
-            rows.round.iter().zip(&rows[Quantity::CumulativeRegret]).filter(|(round, _)| u64::from(**round) == cell.rounds);
-        let losses = last.map(|(_, regret)| *regret).collect();
+        let losses = support::finals(ran.cell(cell.index), Quantity::CumulativeRegret);
         let at = (cell.index as usize) / size().0.len();
         let place = (cell.index < sweep.listed().len() as u32).then_some((at / EPSILONS.len(), at % EPSILONS.len()));
         found.insert((cell.policy.trim_end_matches(" without privacy").to_owned(), place), losses);
@@ -192,8 +166,8 @@ fn with_bad_references(finals: &Finals) -> Finals {
 #[test]
 fn prices_have_the_right_order() {
     let (mut all, mut reversed, mut misled) = (Vec::new(), Vec::new(), Vec::new());
-    for (name, environment, low, high) in ENVIRONMENTS {
-        let finals = finals(&spec(environment, (low, high)));
+    for environment in ENVIRONMENTS {
+        let (name, finals) = (environment.0, finals(&spec(environment)));
         all.extend(claims(name, &finals));
         reversed.extend(claims(name, &with_budgets_reversed(&finals)));
         misled.extend(claims(name, &with_bad_references(&finals)));

@@ -1,19 +1,13 @@
 //! Long work shows itself: what it counts adds up to what it announced.
 
 use crate::problems::sweep_with_parameters;
-use crate::support::sweep;
-use crate::two_parties::fine;
+use crate::program::finished;
+use crate::support::*;
 use privateer::audit::{AUDITS, Settings, audit, of_runs};
-use privateer::engine::Stop;
-use privateer::env::DataFolder;
 use privateer::record::verify;
 use privateer::registry::Registry;
 use privateer::report::{compare_report, write_report};
 use privateer::run::{Plan, RunOptions, choose_parts, run_again};
-use privateer_backend::Cpu;
-use std::collections::BTreeSet;
-use std::fs;
-use std::sync::Mutex;
 
 /// Does some work and returns how many things it counted; each time it announced their number.
 fn counted<T>(what: &str, work: impl FnOnce(&(dyn Fn(u64) + Sync)) -> T) -> (T, usize) {
@@ -27,11 +21,9 @@ fn counted<T>(what: &str, work: impl FnOnce(&(dyn Fn(u64) + Sync)) -> T) -> (T, 
 
 #[test]
 fn long_work_counts_to_its_end() {
-    let folder = tempfile::tempdir().expect("a folder");
     let text = sweep_with_parameters("[sweep.product]\n\"privacy.epsilon\" = [1.0, 4.0]\n");
-    fs::write(folder.path().join("spec.toml"), &text).expect("a spec");
-    fine(folder.path(), &["run", "spec.toml", "--out", "out", "--quiet"]);
-    let (out, options, data) = (folder.path().join("out"), RunOptions::default(), DataFolder::default());
+    let here = finished(&text);
+    let (out, options, data) = (here.join("out"), RunOptions::default(), DataFolder::default());
     let sweep = sweep(&text);
 
     let (found, n_files) = counted("verify", |each| verify(&out, each).expect("readable"));

@@ -1,11 +1,7 @@
 //! Guessing and policies without privacy are played beside what a spec lists, once for each problem, and change nothing that it lists.
 
-use crate::support::{run_all, sweep};
-use privateer::engine::{Options, Role, is_privacy_key};
-use privateer::env::DataFolder;
-use privateer::spec::Sweep;
-use privateer_backend::Cpu;
-use std::collections::BTreeMap;
+use crate::support::*;
+use privateer::engine::{Role, is_privacy_key};
 
 const POINTS: &str = "rounds = 30\ntrials = 3\nblock = 2\n[environment]\nkind = \"gp-sample\"\ndomain = { kind = \"grid\", points = 20 }\n\
     kernel = { kind = \"matern\", nu = 2.5, lengthscale = 0.2 }\nnoise = { kind = \"gaussian\", sd = 0.1 }\n\
@@ -23,11 +19,9 @@ fn without(of: &str) -> Role {
     Role::WithoutPrivacy(of.to_owned())
 }
 
-/// The bits of each cell, by label.
 fn bits(sweep: &Sweep) -> BTreeMap<String, Vec<u64>> {
-    let ran = run_all(sweep, &DataFolder::default(), &Cpu::default(), Options::default()).expect("a run");
     let mut by_cell: BTreeMap<String, Vec<u64>> = BTreeMap::new();
-    for (unit, bits) in ran.bits_by_unit() {
+    for (unit, bits) in ran_of(sweep).bits_by_unit() {
         // The first word holds the number of the cell, which moves.
         by_cell.entry(sweep.cells[unit.cell as usize].label()).or_default().extend(&bits[1..]);
     }
@@ -77,8 +71,7 @@ fn every_kind_of_problem_has_them() {
         let sweep = sweep(&format!("{spec}{policies}"));
         let found: Vec<(&str, Role)> = added(&sweep).into_iter().map(|(name, role)| (name, role.clone())).collect();
         assert_eq!(found, expected, "{policies}");
-        run_all(&sweep, &DataFolder::default(), &Cpu::default(), Options::default())
-            .unwrap_or_else(|error| panic!("{policies}: {error}"));
+        ran_of(&sweep);
     }
 }
 

@@ -1,12 +1,7 @@
 //! Published data sets, where they are on this machine: facts that their documentation states. Without them, a line that
 //! says so and no failure.
 
-use crate::support::{prepared, real_data, run_all, sweep};
-use privateer::engine::Options;
-use privateer::engine::Quantity;
-use privateer::env::DataFolder;
-use privateer_backend::Cpu;
-use serde_json::Value;
+use crate::support::*;
 
 /// The folder that holds this file, or a line on why the test says nothing.
 fn data(file: &str) -> Option<DataFolder> {
@@ -45,11 +40,10 @@ impl Seen {
     }
 
     fn fact(&self, name: &str) -> f64 {
-        let found = self.facts.iter().find(|(known, _)| known.starts_with(name));
-        found.and_then(|(_, value)| value.as_f64()).unwrap_or_else(|| panic!("no fact `{name}` among {:?}", self.facts))
+        let found = fact(&self.facts, name).and_then(|value| value.as_f64());
+        found.unwrap_or_else(|| panic!("no fact `{name}` among {:?}", self.facts))
     }
 
-    /// The `place`-th largest mean.
     fn largest(&self, place: usize) -> f64 {
         let mut means = self.means.clone();
         means.sort_by(|a, b| b.total_cmp(a));
@@ -91,15 +85,12 @@ fn uniform_play_on_light_sensors() {
     let Some(data) = data("light_sensor_cmu/iw_train_raw.csv") else { return };
     let sweep = sweep(&spec(LIGHT, 1000, 20));
     let found = run_all(&sweep, &data, &Cpu::default(), Options::default()).expect("a run");
-    let rows = found.cell(0);
-    let last: Vec<f64> =
-        (0..rows.round.len()).filter(|&i| rows.round[i] == 1000).map(|i| rows[Quantity::CumulativeRegret][i]).collect();
+    let last = finals(found.cell(0), Quantity::CumulativeRegret);
     let mean = last.iter().sum::<f64>() / last.len() as f64;
     assert_eq!(last.len(), 20);
     assert!((mean - 488.0).abs() < 0.5 + 5.0 * 500.0 / libm::sqrt(20_000.0), "{mean}");
 }
 
-/// All columns but the date.
 const TICKERS: [&str; 29] = [
     "AAPL", "AXP", "BA", "CAT", "CSCO", "CVX", "DIS", "GE", "GS", "HD", "IBM", "INTC", "JNJ", "JPM", "KO", "MCD", "MMM", "MRK",
     "MSFT", "NKE", "PFE", "PG", "TRV", "UNH", "UTX", "V", "VZ", "WMT", "XOM",
@@ -166,10 +157,13 @@ fn king_county() {
     agrees(seen.fact("standard deviation of rewards within a point"), 114_095.164_557, 1e-3);
 }
 
+fn of_users(environment: &str, rounds: u64) -> String {
+    format!("rounds = {rounds}\n[environment]\n{environment}\n[[policy]]\nkind = \"random-arm\"\n")
+}
+
 /// What a contextual cell of this environment says of its data, by the starts of the facts' names.
 fn told(environment: &str, rounds: u64, data: &DataFolder) -> Vec<(String, Value)> {
-    let text = format!("rounds = {rounds}\n[environment]\n{environment}\n[[policy]]\nkind = \"random-arm\"\n");
-    prepared(&text, data, |sweep, preparation| preparation.facts(&sweep.cells[0]).expect("facts").facts)
+    prepared(&of_users(environment, rounds), data, |sweep, preparation| preparation.facts(&sweep.cells[0]).expect("facts").facts)
 }
 
 /// Three dose arms, right for 27.0, 61.2 and 11.8 % of 5528 patients.
@@ -179,11 +173,12 @@ fn warfarin() {
     let environment = "kind = \"contexts-table\"\nfile = \"warfarin_iwpc/warfarin_iwpc_5528.csv.gz\"\n\
         label = \"Therapeutic Dose of Warfarin\"\ncuts = [21, 49.001]\nnumbers = [\"Height (cm)\"]\nlows = [120]\nhighs = [210]\n\
         categories = [\"Gender\"]";
-    let refused = format!("rounds = 5528\n[environment]\n{environment}\n[[policy]]\nkind = \"random-arm\"\n");
-    let message = prepared(&refused, &data, |sweep, preparation| preparation.facts(&sweep.cells[0]).expect_err("NA").to_string());
+    let message = prepared(&of_users(environment, 5528), &data, |sweep, preparation| {
+        preparation.facts(&sweep.cells[0]).expect_err("NA").to_string()
+    });
     assert!(message.contains("`Height (cm)` has `NA` instead of a number"), "{message}");
     let facts = told(&format!("{environment}\nmissing = \"middle\""), 5528, &data);
-    let fact = |name: &str| facts.iter().find(|(known, _)| known.starts_with(name)).map(|(_, value)| value.clone());
+    let fact = |name: &str| fact(&facts, name);
     assert_eq!(fact("users in the file"), Some(5528.into()));
     // 1, height, two levels of gender: `NA` has four patients.
     assert_eq!(fact("features of a context"), Some(4.into()));
@@ -202,7 +197,7 @@ fn open_bandit() {
         10_000,
         &data,
     );
-    let fact = |name: &str| facts.iter().find(|(known, _)| known.starts_with(name)).and_then(|(_, value)| value.as_f64());
+    let fact = |name: &str| fact(&facts, name).and_then(|value| value.as_f64());
     assert_eq!((fact("rows of the log"), fact("rows with these arms")), (Some(10_000.0), Some(345.0 + 334.0)));
     agrees(fact("mean reward in the log").expect("a mean"), 0.0046, 1e-12);
     agrees(fact("least propensity").expect("a floor"), 1.0 / 34.0, 1e-12);

@@ -1,18 +1,20 @@
 //! What several tests need: specs from text, whole runs, single trials.
 
-use privateer::engine::{Observer, Options, Preparation, Stop, Trace, Unit, run};
-use privateer::env::DataFolder;
+use privateer::engine::{Observer, Trace, Unit, run};
+pub use privateer::engine::{Options, Preparation, Quantity, Stop};
+pub use privateer::env::DataFolder;
 use privateer::registry::MECHANISMS;
-use privateer::spec::Sweep;
-use privateer_backend::{Backend, Counters, Cpu};
+pub use privateer::spec::Sweep;
+pub use privateer_backend::Cpu;
+use privateer_backend::{Backend, Counters};
 use privateer_config::error::Error;
-use privateer_numerics::rng::{Purpose, Stream, Streams};
+pub use privateer_numerics::rng::{Purpose, Stream, Streams};
 use privateer_privacy::{Budget, Calibration, Query, Raw, Request, RewardFacts, RewardMechanism};
-use std::collections::{BTreeMap, BTreeSet};
+pub use serde_json::Value;
+pub use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex};
+pub use std::sync::{Arc, Mutex};
 
-/// The sweep of a spec that must be right.
 pub fn sweep(text: &str) -> Sweep {
     match Sweep::parse("spec.toml", text, &[]) {
         Ok(sweep) => sweep,
@@ -28,7 +30,6 @@ pub struct Ran {
 }
 
 impl Ran {
-    /// The rows of a cell with one block.
     pub fn cell(&self, cell: u32) -> &Trace {
         &self.rows[&Unit { cell, block: 0 }]
     }
@@ -38,7 +39,6 @@ impl Ran {
         self.bits_by_unit().into_iter().flat_map(|(_, bits)| bits).collect()
     }
 
-    /// The same, unit by unit.
     pub fn bits_by_unit(&self) -> Vec<(Unit, Vec<u64>)> {
         let of_unit = |(unit, rows): (&Unit, &Trace)| {
             let mut bits = vec![u64::from(unit.cell) << 32 | u64::from(unit.block)];
@@ -69,7 +69,22 @@ pub fn run_all(sweep: &Sweep, data: &DataFolder, backend: &dyn Backend, options:
 
 /// Runs a spec that needs no data on the CPU backend.
 pub fn ran(text: &str) -> Ran {
-    run_all(&sweep(text), &DataFolder::default(), &Cpu::default(), Options::default()).expect("a run")
+    ran_of(&sweep(text))
+}
+
+/// Runs a sweep that needs no data on the CPU backend.
+pub fn ran_of(sweep: &Sweep) -> Ran {
+    run_all(sweep, &DataFolder::default(), &Cpu::default(), Options::default()).unwrap_or_else(|error| panic!("{error}"))
+}
+
+/// The values of the last recorded round, one a trial.
+pub fn finals(rows: &Trace, quantity: Quantity) -> Vec<f64> {
+    let last = rows.round.iter().copied().max();
+    rows.round.iter().zip(&rows[quantity]).filter(|(round, _)| Some(**round) == last).map(|(_, value)| *value).collect()
+}
+
+pub fn fact(facts: &[(String, Value)], name: &str) -> Option<Value> {
+    facts.iter().find(|(known, _)| known.starts_with(name)).map(|(_, value)| value.clone())
 }
 
 /// The reward that a mechanism which changes nothing releases: what was sealed.
@@ -79,7 +94,6 @@ pub fn opened(raw: Raw<f64>) -> f64 {
     none.privatizer().release(&Query::default(), raw, (&mut stream("none")).into()).reward().expect("a reward")
 }
 
-/// A registered mechanism.
 pub fn mechanism(
     name: &str,
     calibration: Calibration,
@@ -92,7 +106,6 @@ pub fn mechanism(
         .map_err(|refusal| refusal.to_string())
 }
 
-/// A stream by name.
 pub fn stream(label: &str) -> Stream {
     Streams::new(17, label).of(0, Purpose::Noise)
 }
@@ -104,7 +117,6 @@ pub fn prepared<T>(text: &str, data: &DataFolder, look: impl FnOnce(&Sweep, &Pre
     look(&sweep, &Preparation::new(&sweep, data, &backend))
 }
 
-/// The folder of real data, if there is one.
 pub fn real_data() -> Option<PathBuf> {
     let beside = PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../shared/data"));
     let stated = std::env::var_os("PRIVATEER_DATA").map(PathBuf::from);

@@ -1,14 +1,12 @@
 //! `docs/threat-model.md`: its table is made from the ledgers themselves, one per path, with `PRIVATEER_UPDATE=1`.
 
-use crate::support::prepared;
+use crate::program::{assert_current, folder, page, root};
+use crate::support::*;
 use privateer::engine::Session;
-use privateer::env::DataFolder;
 use privateer_privacy::odometer::DeploymentForm;
 use privateer_privacy::release::RowsRelease;
 use privateer_privacy::{Delta, Epsilon, Provenance, ThreatModel};
 use std::fmt::Write;
-use std::fs;
-use std::path::Path;
 
 /// Points with rewards in [0, 1].
 pub const POINTS: &str = r#"
@@ -23,7 +21,6 @@ output = "unit"
 bound = 1.0
 "#;
 
-/// Users with contexts.
 pub const CONTEXTS: &str = r#"
 rounds = 50
 trials = 1
@@ -54,15 +51,14 @@ fn simulated(text: &str) -> Vec<ThreatModel> {
     })
 }
 
-/// The threat model of a session over two points.
 fn session(form: DeploymentForm, privacy: &str, policy: &str) -> ThreatModel {
-    let folder = tempfile::tempdir().expect("a folder");
-    fs::write(folder.path().join("points.csv"), "x\n0.0\n1.0\n").expect("points");
+    let here = folder();
+    here.write("points.csv", "x\n0.0\n1.0\n");
     let text = format!(
         "rounds = 4\ntrials = 1\n[environment]\nkind = \"points-table\"\nfile = \"points.csv\"\ninputs = [\"x\"]\nbound = 1.0\nstandardise = false\n\
          kernel = {{ kind = \"squared-exponential\", lengthscale = 0.3 }}\nnoise = {{ kind = \"uniform\", bound = 1.0 }}\n{privacy}[[policy]]\n{policy}\n"
     );
-    prepared(&text, &DataFolder::new(Some(folder.path().to_owned())), |sweep, preparation| {
+    prepared(&text, &here.data(), |sweep, preparation| {
         let session = Session::start(sweep, preparation).expect("a session");
         assert_eq!(session.ledger(form).provenance, Provenance::Released);
         session.ledger(form).threat_model
@@ -128,15 +124,11 @@ fn the_page_says_what_ledgers_say() {
         let _ =
             writeln!(table, "| {path} | {unit} | {adversary} | {neighbours} | {participations} | {} |", model.not_protected());
     }
-    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/threat-model.md");
-    let text = fs::read_to_string(&page).expect("the page");
+    let text = page("docs/threat-model.md");
     let (before, rest) = text.split_once("<!-- table -->\n").expect("the start of the table");
-    let (found, after) = rest.split_once("<!-- end -->").expect("the end of the table");
+    let (_, after) = rest.split_once("<!-- end -->").expect("the end of the table");
     // A bar inside of a cell would end it.
     let table = table.replace("|phi|", "\\|phi\\|").replace("|y|", "\\|y\\|");
-    if std::env::var_os("PRIVATEER_UPDATE").is_some() {
-        fs::write(&page, format!("{before}<!-- table -->\n{table}<!-- end -->{after}")).expect("docs is writable");
-    } else {
-        assert!(found == table, "docs/threat-model.md is out of date: run `PRIVATEER_UPDATE=1 cargo test threat_models`");
-    }
+    let now = format!("{before}<!-- table -->\n{table}<!-- end -->{after}");
+    assert_current(&root().join("docs/threat-model.md"), &now);
 }

@@ -1,8 +1,6 @@
 //! Rules of the house that a program can read: who imports whom, what `mod.rs` may hold, whose business what is.
 
-use std::collections::BTreeMap;
-use std::fs;
-use std::path::{Path, PathBuf};
+use crate::program::*;
 
 /// The rooms of the root crate, lowest first, each with the rooms it may import from. What the crates below it may use of
 /// each other is in their manifests.
@@ -29,36 +27,23 @@ const ROOMS: [(&str, &[&str]); 17] = [
     ),
 ];
 
-fn root() -> PathBuf {
-    PathBuf::from(env!("CARGO_MANIFEST_DIR"))
-}
-
-/// All Rust files below a folder, with their text.
 fn sources(folder: &str) -> BTreeMap<PathBuf, String> {
-    fn walk(folder: &Path, found: &mut BTreeMap<PathBuf, String>) {
-        for entry in fs::read_dir(folder).expect("a folder of the repository").map(|entry| entry.expect("an entry").path()) {
-            if entry.is_dir() {
-                walk(&entry, found);
-            } else if entry.extension().is_some_and(|extension| extension == "rs") {
-                let text = fs::read_to_string(&entry).expect("a source file");
-                found.insert(entry, text);
-            }
-        }
-    }
-    let mut found = BTreeMap::new();
-    walk(&root().join(folder), &mut found);
-    found
+    let files = walk(&root().join(folder), &|_| true).into_iter();
+    let rust = files.filter(|path| path.extension().is_some_and(|extension| extension == "rs"));
+    rust.map(|path| (path.clone(), page(&path.to_string_lossy()))).collect()
 }
 
-/// Sources of the root crate and of all crates below it.
+fn assert_tidy(faults: &[String]) {
+    assert!(faults.is_empty(), "{}", faults.join("\n"));
+}
+
 fn all_sources() -> BTreeMap<PathBuf, String> {
     sources("src").into_iter().chain(sources("crates")).collect()
 }
 
 fn room_of(path: &Path) -> Option<String> {
-    let relative = path.strip_prefix(root().join("src")).ok()?;
-    (1 < relative.components().count())
-        .then(|| relative.components().next().map(|room| room.as_os_str().to_string_lossy().into_owned()))?
+    let relative = path.strip_prefix(root().join("src")).ok()?.to_string_lossy();
+    relative.split_once('/').map(|(room, _)| room.to_owned())
 }
 
 /// The text before the first test module: what ships.
@@ -78,26 +63,19 @@ fn code_lines(text: &str) -> impl Iterator<Item = (usize, &str)> {
 
 /// Rooms named by `crate::ROOM` in a piece of code.
 fn imported(text: &str) -> Vec<(usize, String)> {
-    code_lines(text)
-        .flat_map(|(number, line)| {
-            line.match_indices("crate::")
-                .flat_map(move |(at, _)| {
-                    let rest = &line[at + 7..];
-                    let name: String = rest.chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect();
-                    // `crate::{record, report}` names several.
-                    if name.is_empty() {
-                        let inside = rest.trim_start_matches('{').split('}').next().unwrap_or("");
-                        return inside
-                            .split(',')
-                            .map(|part| part.trim().split("::").next().unwrap_or("").to_owned())
-                            .collect::<Vec<_>>();
-                    }
-                    vec![name]
-                })
-                .map(move |room| (number, room))
-                .collect::<Vec<_>>()
-        })
-        .collect()
+    let mut found = Vec::new();
+    for (number, line) in code_lines(text) {
+        for rest in line.split("crate::").skip(1) {
+            // `crate::{record, report}` names several.
+            let parts: Vec<&str> = match rest.strip_prefix('{') {
+                Some(inside) => inside.split('}').next().unwrap_or_default().split(',').collect(),
+                None => vec![rest],
+            };
+            let name = |part: &str| part.trim().chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect();
+            found.extend(parts.into_iter().map(|part| (number, name(part))));
+        }
+    }
+    found
 }
 
 fn layer_faults(sources: &BTreeMap<PathBuf, String>) -> Vec<String> {
@@ -119,8 +97,7 @@ fn layer_faults(sources: &BTreeMap<PathBuf, String>) -> Vec<String> {
 
 #[test]
 fn rooms_import_only_from_lower_rooms() {
-    let faults = layer_faults(&sources("src"));
-    assert!(faults.is_empty(), "{}", faults.join("\n"));
+    assert_tidy(&layer_faults(&sources("src")));
 }
 
 #[test]
@@ -212,7 +189,7 @@ fn forbidden_words_stay_where_they_belong() {
             }
         }
     }
-    assert!(faults.is_empty(), "{}", faults.join("\n"));
+    assert_tidy(&faults);
 }
 
 #[test]
@@ -226,7 +203,7 @@ fn every_file_says_what_it_is_and_stays_small() {
             faults.push(format!("{} is longer than 800 lines", path.display()));
         }
     }
-    assert!(faults.is_empty(), "{}", faults.join("\n"));
+    assert_tidy(&faults);
 }
 
 #[test]
@@ -234,24 +211,22 @@ fn mod_files_only_declare() {
     let mut faults = Vec::new();
     let declares = |path: &Path| path.ends_with("mod.rs") || path.ends_with("src/lib.rs");
     for (path, text) in all_sources().into_iter().filter(|(path, _)| declares(path)) {
-        for word in ["fn ", "struct ", "enum ", "trait ", "impl ", "const ", "static "] {
-            if let Some((number, _)) =
-                code_lines(&text).find(|(_, line)| line.trim_start().trim_start_matches("pub ").starts_with(word))
-            {
-                faults.push(format!("{}:{number}: a `mod.rs` declares modules and does nothing else", path.display()));
-            }
-        }
+        let words = ["fn ", "struct ", "enum ", "trait ", "impl ", "const ", "static "];
+        let does_more = |line: &str| words.iter().any(|word| line.trim_start().trim_start_matches("pub ").starts_with(word));
+        let lines = code_lines(&text).filter(|(_, line)| does_more(line));
+        let fault = |number| format!("{}:{number}: a `mod.rs` declares modules and does nothing else", path.display());
+        faults.extend(lines.map(|(number, _)| fault(number)));
     }
-    assert!(faults.is_empty(), "{}", faults.join("\n"));
+    assert_tidy(&faults);
 }
 
 #[test]
 fn the_architecture_page_names_every_room() {
-    let page = fs::read_to_string(root().join("ARCHITECTURE.md")).expect("ARCHITECTURE.md");
+    let page = page("ARCHITECTURE.md");
     let missing: Vec<&str> = ROOMS.iter().map(|(room, _)| *room).filter(|room| !page.contains(&format!("`{room}`"))).collect();
     assert!(missing.is_empty(), "ARCHITECTURE.md does not mention {missing:?}");
-    for entry in fs::read_dir(root().join("crates")).expect("the crates") {
-        let name = entry.expect("a crate").file_name().to_string_lossy().into_owned();
+    for path in listed(&root().join("crates")) {
+        let name = path.file_name().expect("a name").to_string_lossy();
         assert!(page.contains(&format!("`privateer-{name}`")), "ARCHITECTURE.md does not mention privateer-{name}");
     }
 }
@@ -259,7 +234,7 @@ fn the_architecture_page_names_every_room() {
 /// `matrixmultiply` picks its loops by the processor at run time, and with them the order of sums: nalgebra goes without it.
 #[test]
 fn products_do_not_depend_on_the_processor() {
-    let lock = fs::read_to_string(root().join("Cargo.lock")).expect("a lock file");
+    let lock = page("Cargo.lock");
     let package = |lock: &str| lock.split("[[package]]").find(|text| text.contains("name = \"nalgebra\"\n")).map(str::to_owned);
     assert!(package(&lock).is_some_and(|text| !text.contains("\"matrixmultiply\"")));
     // The planted fault: its feature `std` brings it.

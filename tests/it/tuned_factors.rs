@@ -1,15 +1,8 @@
 //! A tuned exploration factor is the best of its candidates on pilot trials, and the run is that of a spec which states it.
 
-use crate::support::{prepared, run_all, sweep};
-use privateer::engine::{Options, Quantity, Stop};
-use privateer::env::DataFolder;
+use crate::support::{self, *};
 use privateer::{RunObserver, RunOptions, run_in_memory};
-use privateer_backend::Cpu;
-use serde_json::Value;
-use std::collections::BTreeSet;
-use std::sync::Mutex;
 
-/// Returns a spec of one private policy with this exploration factor.
 fn spec(beta: &str, trials: u64) -> String {
     format!(
         "seed = 5\nreferences = false\nrounds = 150\ntrials = {trials}\n[environment]\nkind = \"rkhs\"\ndomain = {{ kind = \"grid\", points = 40 }}\n\
@@ -19,12 +12,9 @@ fn spec(beta: &str, trials: u64) -> String {
 }
 
 fn fact(spec: &str, name: &str) -> Option<Value> {
-    let mut found = None;
     prepared(spec, &DataFolder::default(), |sweep, preparation| {
-        let facts = preparation.facts(&sweep.cells[0]).expect("facts").facts;
-        found = facts.into_iter().find(|(known, _)| known == name).map(|(_, value)| value);
-    });
-    found
+        support::fact(&preparation.facts(&sweep.cells[0]).expect("facts").facts, name)
+    })
 }
 
 /// Bits of what is recorded, whatever the spec states.
@@ -35,16 +25,7 @@ fn bits(spec: &str, batch: usize) -> Vec<u64> {
 
 /// Mean regret of the stated number of trials.
 fn regret(spec: &str) -> f64 {
-    let ran = run_all(&sweep(spec), &DataFolder::default(), &Cpu::default(), Options::default()).expect("a run");
-    let rows = ran.rows.values().flat_map(|rows| {
-        let last = rows.round.iter().copied().max().unwrap_or(0);
-        rows.round
-            .iter()
-            .zip(&rows[Quantity::CumulativeRegret])
-            .filter(move |(round, _)| **round == last)
-            .map(|(_, regret)| *regret)
-    });
-    let all: Vec<f64> = rows.collect();
+    let all: Vec<f64> = ran(spec).rows.values().flat_map(|rows| finals(rows, Quantity::CumulativeRegret)).collect();
     all.iter().sum::<f64>() / all.len() as f64
 }
 
@@ -79,10 +60,8 @@ fn the_chosen_factor_is_played() {
 fn a_policy_and_the_same_without_privacy_have_their_own() {
     let text = spec("{ kind = \"tuned\", factors = [0.02, 2.0], pilot = 6 }", 2).replace("references = false\n", "");
     prepared(&text.replace("epsilon = 4.0", "epsilon = 0.2"), &DataFolder::default(), |sweep, preparation| {
-        let fact = |cell: usize, wanted: &str| {
-            let facts = preparation.facts(&sweep.cells[cell]).expect("facts").facts;
-            facts.into_iter().find(|(name, _)| name == wanted).map(|(_, value)| value)
-        };
+        let fact =
+            |cell: usize, wanted: &str| support::fact(&preparation.facts(&sweep.cells[cell]).expect("facts").facts, wanted);
         let of = |cell: usize| fact(cell, "tuned_factor_of_beta");
         let labels: Vec<&str> = sweep.cells.iter().map(|cell| cell.policy.as_str()).collect();
         assert_eq!(labels, ["igp-ucb", "uniform", "igp-ucb without privacy"]);
@@ -101,7 +80,7 @@ fn what_cannot_be_tuned_is_refused() {
         ("{ kind = \"tuned\", pilot = 0 }", "out of range"),
         ("{ kind = \"tuned\", factor = 2 }", "did you mean `factors`?"),
     ] {
-        let said = privateer::Sweep::parse("spec.toml", &spec(beta, 2), &[]).map(drop).expect_err("a mistake").to_string();
+        let said = Sweep::parse("spec.toml", &spec(beta, 2), &[]).map(drop).expect_err("a mistake").to_string();
         assert!(said.contains(words), "{beta}: {said}");
     }
 }

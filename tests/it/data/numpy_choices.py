@@ -1,4 +1,4 @@
-# Prints the choices of GP-UCB over 16 features of 400 points, for tests/it/numpy_choices.rs. Needs NumPy.
+# Prints the choices of GP-UCB over 16 features of 400 points, for tests/it/numpy.rs. Needs NumPy.
 import numpy as np
 
 m, rounds, ridge, beta = 16, 60, 0.1, 6.0

@@ -1,4 +1,4 @@
-# Prints the answers of learners on stored samples and draws, for tests/it/numpy_learners.rs. Needs NumPy.
+# Prints the answers of learners on stored samples and draws, for tests/it/numpy.rs. Needs NumPy.
 import numpy as np
 
 D, N, P, RADIUS, ETA = 3, 12, 1.5, 0.8, 0.8
