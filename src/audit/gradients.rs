@@ -57,7 +57,7 @@ pub(super) fn terms(
     let budget = Epsilon::try_from(claim.epsilon).ok().zip(Delta::try_from(claim.delta).ok());
     let (Some(norm), Some(budget)) = (Norm::of(p), budget) else {
         return Err(Error::Failed {
-            problem: "the claim of an audit is no budget".to_owned(),
+            problem: "the claim of an audit is no budget, or its p no norm".to_owned(),
             hint: "this is a fault of the audit: please report it".to_owned(),
         });
     };
@@ -170,7 +170,8 @@ impl AttackedSums {
     /// * `size`, `y` — factor of the features of the changed samples, and their response
     fn play(&self, side: Side, (size, y): (f64, f64), stream: &mut Stream, mut seen: impl FnMut(usize, &[f64])) -> bool {
         let direction = direction(self.generalized);
-        let noise = self.law.sampler().map(|sampler| (self.factorisation.as_ref(), sampler));
+        let Some(sampler) = self.law.sampler() else { return false };
+        let noise = Some((self.factorisation.as_ref(), sampler));
         let mut sums = PrefixGradients::new(Arc::new(LinearLoss), DIMENSION, self.start, self.clip, noise);
         let query = GradientQuery { now: &[0.0; DIMENSION], before: &[0.0; DIMENSION] };
         (1..=ROUNDS).all(|t| {

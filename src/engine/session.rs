@@ -2,9 +2,9 @@
 //!
 //! A session is its spec, its points and what it was told: it is restored by telling the policy the same again. A mechanism of the
 //! spec runs on the learner's side: a told reward first receives exact noise from the operating system's random source
-//! ([`ChannelRelease`](privateer_privacy::release::ChannelRelease)), and only the released value reaches the policy. The noise is drawn once and never redrawn. A data holder
-//! may add the same noise instead ([`HolderRelease`]). Where rewards are released one by one, only the released value is kept;
-//! where sums over users are, their raw rewards are, with the key of each round's noise.
+//! ([`ChannelRelease`](privateer_privacy::release::ChannelRelease)), and only the released value reaches the policy. The noise is
+//! drawn once and never redrawn. A data holder may add the same noise instead ([`HolderRelease`]). Where rewards are released one
+//! by one, only the released value is kept; where sums over users are, their raw rewards are, with the key of each round's noise.
 
 use super::decider::Decider;
 use super::player::{Player, Players};

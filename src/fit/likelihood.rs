@@ -81,7 +81,7 @@ pub fn fit(
         return refuse("the values are constant, and any length-scale fits them", "choose another value column");
     }
     let column = |j: usize| (0..n).map(move |i| points.point(i)[j]);
-    let sizes: Vec<f64> = (0..d).filter_map(|j| Spread::of(column(j))).map(|spread| spread.deviation).collect();
+    let sizes: Vec<f64> = (0..d).map(|j| Spread::of(column(j)).map_or(f64::NAN, |spread| spread.deviation)).collect();
     if let Some(at) = sizes.iter().position(|&size| !(size.is_finite() && 0.0 < size)) {
         let fault = if sizes[at] == 0.0 { "is constant, and has no length-scale" } else { "has a variance that overflows f64" };
         return refuse(&format!("input column {} of {d} {fault}", at + 1), "leave it out of the inputs");

@@ -1,4 +1,4 @@
-//! Defines the kinds of servers over private sums, their saved state and its publishable part.
+//! Defines the kinds of servers over private sums, their state and its check.
 
 use privateer_privacy::sums::Sums;
 use serde::{Deserialize, Serialize};
@@ -14,7 +14,7 @@ pub struct SumsPolicyKind {
     pub linear: bool,
 }
 
-/// Holds the saved state of a server over sums.
+/// Holds what a server over sums keeps and saves.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct SumsPolicyState {
     /// Registered name of the policy.

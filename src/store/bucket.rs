@@ -37,7 +37,8 @@ pub struct Bucket {
 }
 
 impl Bucket {
-    /// Opens `s3://BUCKET/PREFIX` with region, endpoint and credentials of the environment; connects to nothing yet.
+    /// Opens `s3://BUCKET/PREFIX` with region, endpoint and credentials of the environment; connects to nothing yet. Where the process has
+    /// chosen no encryption for TLS, `ring` becomes that of the whole process.
     ///
     /// # Errors
     /// [`Error::Input`] for any other address and for settings of the environment that cannot be used.
@@ -51,7 +52,6 @@ impl Bucket {
         if bucket.is_empty() {
             return Err(wrong());
         }
-        // Where the process has chosen an encryption already, that one is taken.
         rustls::crypto::ring::default_provider().install_default().ok();
         let retry = RetryConfig { max_retries: MOST_RETRIES, retry_timeout: RETRY_TIMEOUT, ..RetryConfig::default() };
         let store = AmazonS3Builder::from_env()

@@ -60,6 +60,7 @@ fn results_folders() {
         let mut bytes = whole.clone();
         bytes[bit / 8] ^= 1 << (bit % 8);
         fs::write(&part, bytes).expect("written");
+        println!("bit {bit}");
         fine(folder.path(), &run);
         assert!(fs::read(&part).expect("a part") == whole, "bit {bit}");
     }

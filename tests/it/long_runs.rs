@@ -38,7 +38,7 @@ static SLOW_SPEC: LazyLock<String> = LazyLock::new(|| {
     SPEC.replace("rounds = 150", "rounds = 4000").replace("trials = 16", "trials = 23").replace("block = 3", "block = 4")
 });
 
-const RUN: [&str; 4] = ["run", "spec.toml", "--out", "out"];
+const LOUD: [&str; 4] = ["run", "spec.toml", "--out", "out"];
 
 /// Longest that anything here may take before the test gives up.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -58,7 +58,7 @@ fn parts(out: &Path) -> Vec<PathBuf> {
 /// What an undisturbed run leaves.
 fn undisturbed(spec: &str) -> Files {
     let folder = folder_with(spec);
-    folder.fine(&RUN);
+    folder.fine(&LOUD);
     let reference = bytes(&folder.join("out"));
     assert_eq!(reference.len(), PARTS + 1);
     reference
@@ -73,7 +73,7 @@ fn assert_same(out: &Path, reference: &Files) {
 
 /// Starts a slow run: one thread, one trial at a time.
 fn start(folder: &Folder) -> Child {
-    folder.start(&[&RUN[..], &["--threads", "1", "--batch", "1"]].concat())
+    folder.start(&[&LOUD[..], &["--threads", "1", "--batch", "1"]].concat())
 }
 
 /// Waits until a run has finished more than `n` parts.
@@ -111,7 +111,7 @@ fn a_killed_run_resumes_to_the_same_bytes() {
     }
     // What a kill in the middle of a write leaves.
     here.write("out/cells/.privateer-0123456789abcdef-1-0123456789abcdef.tmp", "half a part");
-    let output = here.ends(&RUN, 0, &[]);
+    let output = here.ends(&LOUD, 0, &[]);
     // The parts of one group may be in place without their lines in the list of digests: they are computed again.
     let resumes = |n: usize| stderr(&output).contains(&format!("resuming: {n} of {PARTS} blocks are done"));
     assert!((1..=finished).any(resumes), "{}", stderr(&output));
@@ -135,7 +135,7 @@ fn a_stopped_run_says_how_to_resume() {
         assert!(finished < PARTS && stderr(&output).contains(&format!("incomplete: {finished} of 24")), "{}", stderr(&output));
         assert!(listed(&out.join("cells")).len() == finished, "something was left aside");
     }
-    here.fine(&RUN);
+    here.fine(&LOUD);
     assert_same(&out, &SLOW_REFERENCE);
 }
 
@@ -143,7 +143,7 @@ fn a_stopped_run_says_how_to_resume() {
 fn a_finished_folder_is_reported_again() {
     let here = &folder_with(SPEC);
     let out = here.join("out");
-    let first = here.fine(&RUN);
+    let first = here.fine(&LOUD);
     let times = || -> Vec<_> {
         let modified = |path: &PathBuf| fs::metadata(path).and_then(|found| found.modified()).expect("a time");
         parts(&out).iter().map(modified).collect()
@@ -151,7 +151,7 @@ fn a_finished_folder_is_reported_again() {
     let before = (times(), here.bytes("out/report.html"), here.bytes("out/manifest.json"));
     here.remove("out/report.html");
     here.remove("out/summary.csv");
-    let again = here.ends(&RUN, 0, &["resuming: 24 of 24 blocks are done"]);
+    let again = here.ends(&LOUD, 0, &["resuming: 24 of 24 blocks are done"]);
     assert_eq!(stdout(&again), first);
     assert!((times(), here.bytes("out/report.html"), here.bytes("out/manifest.json")) == before);
     assert_same(&out, &REFERENCE);
@@ -252,14 +252,14 @@ fn low_memory_is_said_and_is_exit_code_4() {
 #[test]
 fn damaged_parts_are_computed_again() {
     let here = &folder_with(SPEC);
-    here.fine(&RUN);
+    here.fine(&LOUD);
     let [cut, junk, gone] = ["c0000-b0001", "c0001-b0000", "c0002-b0005"].map(|name| format!("out/cells/{name}.parquet"));
     let whole = here.bytes(&cut);
     here.write(&cut, &whole[..whole.len() / 2]);
     here.write(&junk, "");
     here.remove(&gone);
     let warnings = [&cut, &junk].map(|path| format!("warning: `{path}`"));
-    let said = stderr(&here.ends(&RUN, 0, &[&warnings[0], &warnings[1], "computed again", "21 of 24"]));
+    let said = stderr(&here.ends(&LOUD, 0, &[&warnings[0], &warnings[1], "computed again", "21 of 24"]));
     assert_eq!(said.matches("warning: `out/cells/").count(), 2, "{said}");
     assert_same(&here.join("out"), &REFERENCE);
 }
@@ -320,10 +320,10 @@ fn two_runs_cannot_share_a_folder() {
     let out = here.join("out");
     let mut first = start(here);
     wait_for_parts(&out, 0);
-    here.ends(&RUN, 5, &["`out` is in use by another run", "wait for it to end, or choose another folder", "`--wait SECONDS`"]);
+    here.ends(&LOUD, 5, &["`out` is in use by another run", "wait for it to end, or choose another folder", "`--wait SECONDS`"]);
     assert_eq!(first.try_wait().expect("known"), None, "the first run was over too early for this test");
     // Its shares are there when the wait ends: nothing is computed twice.
-    let said = stderr(&here.ends(&[&RUN[..], &["--wait", "600"]].concat(), 0, &[]));
+    let said = stderr(&here.ends(&[&LOUD[..], &["--wait", "600"]].concat(), 0, &[]));
     let resumed =
         said.lines().find_map(|line| line.strip_prefix("resuming: ")?.strip_suffix(" blocks are done")?.split_once(" of "));
     assert!(resumed.is_some_and(|(done, all)| done == all), "{said}");

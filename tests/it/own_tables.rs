@@ -37,6 +37,7 @@ fn points(folder: &Folder, value: impl Fn(usize) -> f64) {
 }
 
 fn strictly(folder: &Folder, text: &str) -> Said {
+    println!("{text}");
     folder.write("t.toml", text);
     said(folder, &["check", "t.toml", "--strict"])
 }
@@ -408,6 +409,7 @@ fn a_feature_is_not_an_outcome() {
         (format!("{points} [\"a\", \"r\"]"), "uniform", false),
     ] {
         here.write("u.toml", format!("rounds = 50\n[environment]\nfile = \"u.csv\"\n{keys}\n[[policy]]\nkind = \"{policy}\"\n"));
+        println!("{keys}");
         let checked = said(here, &["check", "u.toml"]);
         if is_right {
             checked.fine()

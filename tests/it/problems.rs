@@ -33,7 +33,7 @@ pub fn files(folder: &Path) -> Files {
 /// All files below a folder but the two that hold what the machine did.
 pub fn results(folder: &Path) -> Files {
     let mut found = files(folder);
-    found.retain(|name, _| !name.ends_with("run.json") && !name.ends_with("timings.csv"));
+    found.retain(|name, _| !["run.json", "timings.csv"].iter().any(|file| Path::new(name).ends_with(file)));
     found
 }
 

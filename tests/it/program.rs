@@ -104,6 +104,7 @@ impl Folder {
 
     /// Runs a line of bash in which `privateer` is the program.
     pub fn shell(&self, line: &str) -> Output {
+        println!("{line}");
         let programs = Path::new(env!("CARGO_BIN_EXE_privateer")).parent().expect("a folder");
         let path = format!("{}:{}", programs.display(), std::env::var("PATH").unwrap_or_default());
         let mut command = Command::new("bash");

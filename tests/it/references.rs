@@ -68,6 +68,7 @@ fn every_kind_of_problem_has_them() {
             vec![("guessing", Role::Guessing), ("uniform without privacy", without("uniform"))],
         ),
     ] {
+        println!("{policies}");
         let sweep = sweep(&format!("{spec}{policies}"));
         let found: Vec<(&str, Role)> = added(&sweep).into_iter().map(|(name, role)| (name, role.clone())).collect();
         assert_eq!(found, expected, "{policies}");

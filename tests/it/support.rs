@@ -83,6 +83,7 @@ pub fn finals(rows: &Trace, quantity: Quantity) -> Vec<f64> {
     rows.round.iter().zip(&rows[quantity]).filter(|(round, _)| Some(**round) == last).map(|(_, value)| *value).collect()
 }
 
+/// The first fact whose name begins so.
 pub fn fact(facts: &[(String, Value)], name: &str) -> Option<Value> {
     facts.iter().find(|(known, _)| known.starts_with(name)).map(|(_, value)| value.clone())
 }

@@ -15,7 +15,7 @@ pub static NOISES: List<Arc<dyn Noise>> = &[
     Named::new("none", "the mean itself", "", silent::parse),
 ];
 
-/// Reads the key `noise`; no noise if it is wrong (an error is then recorded).
+/// Reads the key `noise`; no noise if it is wrong: an error is then recorded, with which nothing is built.
 pub fn parse_noise(args: &Args<'_>) -> Arc<dyn Noise> {
     let items = args.items(NOISES);
     let variant = args.required_variant("noise", "observation noise", &items.names());

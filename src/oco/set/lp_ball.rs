@@ -105,7 +105,7 @@ impl ConstraintSet for LpBall {
     }
 }
 
-/// The vertices of the l_1 ball in the order `+r e_1 … +r e_d, -r e_1 … -r e_d`.
+/// The vertices of the l_1 ball in the order `+r e_1 … +r e_d, -r e_1 … -r e_d`; another ball gives none out, see `vertices`.
 impl Vertices for LpBall {
     fn count(&self) -> usize {
         2 * self.dimension

@@ -143,6 +143,7 @@ impl DpLinUcbPlan {
 struct Consts {
     layout: GramLayout,
     printed: bool,
+    /// The keys; `ridge` is 0 where sums are as printed.
     keys: DpLinUcbPlan,
     rounds: u64,
     context_unit: f64,
@@ -240,6 +241,7 @@ struct DpLinUcbState {
     round: u64,
     /// Standard deviation of the noise in the models.
     std: f64,
+    /// Number of matrices that were repaired, for whoever reads the state.
     repairs: u64,
     models: ArmModels,
 }

@@ -129,7 +129,8 @@ impl Pld {
     }
 
     /// Composes an earlier release with this one, both on the coarser of their two grids.
-    /// Their steps must differ by a power of two. The result has at most `points` points.
+    /// Their steps must differ by a power of two. Neither has more than `points` points, and nor has the result; this one may become
+    /// coarser.
     pub fn after(&mut self, earlier: Option<Self>, points: usize) -> Self {
         let Some(mut earlier) = earlier else { return self.clone() };
         earlier.align(self);

@@ -90,5 +90,6 @@ pub struct CuratorEntry {
     /// Key of the paper.
     pub paper: &'static str,
     /// Calibrates the curator for a request.
+    /// The request has the name of the entry, not `auto`.
     pub build: fn(&Request, InputsNeed) -> Calibrated<dyn Curator>,
 }

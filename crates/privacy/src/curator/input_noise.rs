@@ -42,7 +42,10 @@ fn build(request: &Request, need: InputsNeed) -> Result<Arc<dyn Curator>, Refusa
     if need.columns == Some(0) {
         return Err(Refusal::new("columns", "`columns` is 0", "a whole number >= 1"));
     }
-    Ok(Arc::new(InputNoise { request: *request, budget: (request.epsilon()?, request.delta(1)?), columns: need.columns, radius }))
+    let budget = (request.epsilon()?, request.delta(1)?);
+    // One look covers one row once.
+    let request = Request { budget: budget.into(), ..*request };
+    Ok(Arc::new(InputNoise { request, budget, columns: need.columns, radius }))
 }
 
 impl InputNoise {

@@ -58,12 +58,10 @@ fn build(request: &Request, need: InputsNeed, always_lift: bool) -> Result<Arc<d
     if need.columns == Some(0) {
         return Err(Refusal::new("columns", "`columns` is 0", "a whole number >= 1"));
     }
-    Ok(Arc::new(Projection {
-        request: *request,
-        budget: (request.epsilon()?, request.delta(1)?),
-        columns: need.columns,
-        always_lift,
-    }))
+    let budget = (request.epsilon()?, request.delta(1)?);
+    // One look covers one row once.
+    let request = Request { budget: budget.into(), ..*request };
+    Ok(Arc::new(Projection { request, budget, columns: need.columns, always_lift }))
 }
 
 impl Projection {

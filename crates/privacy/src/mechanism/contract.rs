@@ -86,5 +86,6 @@ pub struct MechanismEntry {
     /// Key of the paper.
     pub paper: &'static str,
     /// Calibrates the mechanism for a request and the public facts on the reward.
+    /// The request has the name of the entry, not `auto`.
     pub build: fn(&Request, &RewardFacts) -> Calibrated<dyn RewardMechanism>,
 }

@@ -316,6 +316,8 @@ mod tests {
         for filter in FilterKind::ALL {
             assert_eq!(filter.cost(&Loss::Unbounded, (1.0, 0.0)), None);
             assert_eq!(filter.to_string().parse::<FilterKind>(), Ok(filter));
+            // serde names a variant by itself.
+            assert_eq!(serde_json::to_value(filter).expect("a name"), filter.to_string());
             assert!(20 < filter.theorem().len());
         }
         assert_eq!(FilterKind::GaussianDp.cost(&Loss::Zcdp { rho: 0.1 }, (1.0, 1e-6)), None);

@@ -71,3 +71,16 @@ impl FromStr for DeploymentForm {
         known.ok_or_else(|| format!("`{text}` is not a form, expected one of {}", Self::NAMES.join(", ")))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_those_of_the_variants() {
+        for form in [DeploymentForm::DataHolder, DeploymentForm::TrustedCurator] {
+            assert_eq!(form.to_string().parse(), Ok(form));
+            assert_eq!(serde_json::to_value(form).expect("a name"), form.to_string());
+        }
+    }
+}

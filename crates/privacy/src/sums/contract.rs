@@ -136,5 +136,6 @@ pub struct SumsEntry {
     /// The kind of policy that it serves.
     pub serves: Protection,
     /// Calibrates the mechanism for a request, the public facts on the reward and what the server needs.
+    /// The request has the name of the entry, not `auto`.
     pub build: fn(&Request, &RewardFacts, SumsNeed) -> Calibrated<dyn SumsMechanism>,
 }

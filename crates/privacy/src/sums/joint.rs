@@ -93,7 +93,7 @@ fn build(request: &Request, facts: &RewardFacts, need: SumsNeed) -> Calibrated<d
         return Err(Refusal::new(
             "mechanism",
             format!("`{}` is no noise of running sums", request.mechanism),
-            "`tree`, or `auto`",
+            "`tree`, `honaker`, `blt`, `sqrt-toeplitz` or `banded-toeplitz`",
         ));
     };
     let (epsilon, delta) = (request.epsilon()?, request.delta(facts.rounds)?);
