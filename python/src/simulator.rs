@@ -38,8 +38,8 @@ impl Simulators {
     #[new]
     #[pyo3(signature = (sweep, cell, trials, data=None))]
     fn new(py: Python<'_>, sweep: &Sweep, cell: usize, trials: Vec<u64>, data: Option<PathBuf>) -> PyResult<Self> {
+        sweep.guard.begin();
         let made = sweep.made(py, cell, data, |preparation, plan| {
-            sweep.guard.begin();
             trials.into_iter().map(|trial| Simulator::new(preparation, plan, trial)).collect()
         })?;
         Ok(Self { trials: Mutex::new(made), failed: AtomicBool::new(false), guard: Arc::clone(&sweep.guard) })

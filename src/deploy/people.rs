@@ -46,8 +46,8 @@ impl IdKey {
 /// Returns who a new file is, whose records are named by rows, by ids or by their keyed hashes.
 pub(super) fn new_identity(by_rows: bool, key: Option<&IdKey>, anchor: Option<&PathBuf>) -> Result<Identity, Error> {
     let naming = match key {
+        _ if by_rows => Naming::Rows,
         Some(_) => Naming::Keyed,
-        None if by_rows => Naming::Rows,
         None => Naming::Ids,
     };
     Ok(Identity { id: new_name()?, naming, key_check: key.map(IdKey::check), anchor: anchor.cloned() })

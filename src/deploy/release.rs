@@ -356,7 +356,7 @@ fn begin(state: &Path, options: &ReleaseOptions, ids: Option<&IdKey>) -> Result<
         let problem = Diagnostic::new(format!("`--delta` is {stated}, and answers of `{}` are pure", declaration.mechanism));
         return problem.expected("no `--delta`: the session that takes the answers declares none").refuse();
     }
-    let new = new_identity(!options.ids, ids, budget.anchor.as_ref())?;
+    let new = new_identity(!options.ids && ids.is_none(), ids, budget.anchor.as_ref())?;
     let column = Column::new(source, DeploymentForm::DataHolder, declaration.column.clone(), spend, Some(ledger));
     let (file, column, _) = enter(state, &new, budget, column, Some(&declaration), None)?;
     Ok((file, column, declaration))

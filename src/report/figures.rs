@@ -362,7 +362,7 @@ pub(super) fn sort_by_x(line: &mut Series) {
     let mut order: Vec<usize> = (0..line.points.len()).collect();
     order.sort_by(|&left, &right| line.points[left].0.total_cmp(&line.points[right].0));
     line.points = order.iter().map(|&i| line.points[i]).collect();
-    line.intervals = order.iter().map(|&i| line.intervals[i]).collect();
+    line.intervals = order.iter().map(|&i| line.interval(i)).collect();
 }
 
 /// Returns `plots/curves.csv`: mean, interval and quantiles of the curves' quantity at the plotted rounds of all cells.

@@ -15,7 +15,7 @@ pub(crate) struct Heading {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Grid {
     pub(super) headings: Vec<Heading>,
-    pub(crate) rows: Vec<Vec<String>>,
+    pub(super) rows: Vec<Vec<String>>,
     /// Sentences below the table.
     pub(super) notes: Vec<String>,
 }

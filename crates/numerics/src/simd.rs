@@ -46,7 +46,7 @@ macro_rules! vectorised {
         -> $output:ty $body:block
     ) => {
         $crate::vectorised! {
-            $(#[$attribute])* $visibility fn $name $([$($generics)*])? ($($argument: $type),*) -> $output where _simd: Lanes $body
+            $(#[$attribute])* $visibility fn $name $([$($generics)*])? ($($argument: $type),*) -> $output where _simd: AnySimd $body
         }
     };
     (

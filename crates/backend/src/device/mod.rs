@@ -7,7 +7,9 @@
 
 pub(crate) mod answer;
 mod contract;
+#[cfg_attr(not(any(feature = "gpu", feature = "reference-device", test)), expect(dead_code, reason = "no device is compiled"))]
 pub(crate) mod pack;
+#[cfg_attr(not(any(feature = "gpu", feature = "reference-device", test)), expect(dead_code, reason = "no device is compiled"))]
 pub(crate) mod real;
 #[cfg_attr(not(any(feature = "gpu", feature = "reference-device", test)), expect(dead_code, reason = "no device is compiled"))]
 pub(crate) mod tables;

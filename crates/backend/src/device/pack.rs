@@ -132,7 +132,7 @@ pub struct SlotShape {
 
 impl SlotShape {
     /// Creates the layout of tables, without slots yet; until it is changed, for columns of a stored Gram matrix.
-    pub fn new(extent: Extent) -> Self {
+    pub(crate) fn new(extent: Extent) -> Self {
         let kernels = Arc::new(vec![KernelNumbers::NONE]);
         Self { n_slots: 0, extent, columns: DeviceColumns::Gram, kernels, coords_stride: 0 }
     }
@@ -141,7 +141,7 @@ impl SlotShape {
     ///
     /// # Errors
     /// If the slots take none, or the source has no form.
-    pub fn own_points<R: Real>(&self, slot: usize, gram: &dyn GramSource) -> Result<OwnPoints<R>, BackendError> {
+    pub(crate) fn own_points<R: Real>(&self, slot: usize, gram: &dyn GramSource) -> Result<OwnPoints<R>, BackendError> {
         if self.columns != (DeviceColumns::Kernel { own: true }) || self.n_slots <= slot {
             return Err(BackendError::unsuitable("these slots take no points of their own"));
         }
@@ -159,7 +159,7 @@ impl SlotShape {
     ///
     /// # Errors
     /// If the points of another slot have another number of coordinates.
-    pub fn take<R>(&mut self, slot: usize, own: &OwnPoints<R>) -> Result<(), BackendError> {
+    pub(crate) fn take<R>(&mut self, slot: usize, own: &OwnPoints<R>) -> Result<(), BackendError> {
         if self.kernels.is_empty() {
             let dimension = own.kernel.dimension;
             self.kernels = Arc::new(vec![KernelNumbers { dimension, ..KernelNumbers::NONE }; self.n_slots]);

@@ -21,7 +21,7 @@ const MOST_POINTS: usize = 2;
 /// Below it, `ridge / count` approaches the rounding errors of the covariances.
 const LEAST_RIDGE: f64 = 1e-10;
 
-/// A linear model in either form; methods without a comment are those of both forms.
+/// A linear model in either form; methods without a comment are those of both forms, which change nothing where they fail.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub enum LinearModel {
     /// The dual form, see [`VisitedModel`].

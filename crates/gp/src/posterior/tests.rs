@@ -3,7 +3,6 @@
 use super::{ExactPosterior, FeaturePosterior, Posterior};
 use crate::TableGram;
 use crate::score::{Change, FeatureTable, GramSource, ScoreModel};
-use privateer_numerics::linalg::{cholesky, dot, solve_lower};
 use privateer_numerics::rng::{Purpose, Stream, Streams};
 use std::sync::Arc;
 
@@ -25,20 +24,42 @@ fn stream() -> Stream {
     Streams::new(3, "posterior").of(0, Purpose::Noise)
 }
 
-/// Computes mean and variance of every point from the factor of the T x T system.
+/// Computes mean and variance of every point by Gaussian elimination on the T x T system.
 fn dense(gram: &dyn GramSource, observed: &[(usize, f64)], ridge: f64) -> Vec<(f64, f64)> {
     let t = observed.len();
-    let entry = |i: usize, j: usize| gram.entry(observed[i].0, observed[j].0) + if i == j { ridge } else { 0.0 };
-    let mut factor: Vec<f64> = (0..t * t).map(|e| entry(e / t, e % t)).collect();
-    cholesky(&mut factor, t).expect("positive");
-    let mut rewards: Vec<f64> = observed.iter().map(|&(_, reward)| reward).collect();
-    solve_lower(&factor, &mut rewards);
-    let moments = |x: usize| {
-        let mut k: Vec<f64> = observed.iter().map(|&(point, _)| gram.entry(point, x)).collect();
-        solve_lower(&factor, &mut k);
-        (dot(&k, &rewards), gram.diagonal(x) - dot(&k, &k))
-    };
-    (0..gram.n_points()).map(moments).collect()
+    let n = gram.n_points();
+    let mut system: Vec<Vec<f64>> = (0..t)
+        .map(|i| {
+            let mut row: Vec<f64> =
+                (0..t).map(|j| gram.entry(observed[i].0, observed[j].0) + if i == j { ridge } else { 0.0 }).collect();
+            row.push(observed[i].1);
+            row.extend((0..n).map(|x| gram.entry(observed[i].0, x)));
+            row
+        })
+        .collect();
+    for i in 0..t {
+        for j in i + 1..t {
+            let factor = system[j][i] / system[i][i];
+            let (above, below) = system.split_at_mut(j);
+            for (entry, pivot) in below[0][i..].iter_mut().zip(&above[i][i..]) {
+                *entry -= factor * pivot;
+            }
+        }
+    }
+    for i in (0..t).rev() {
+        for column in t..t + 1 + n {
+            let known: f64 = (i + 1..t).map(|j| system[i][j] * system[j][column]).sum();
+            system[i][column] = (system[i][column] - known) / system[i][i];
+        }
+    }
+    (0..n)
+        .map(|x| {
+            let k: Vec<f64> = observed.iter().map(|&(point, _)| gram.entry(point, x)).collect();
+            let mean = (0..t).map(|i| k[i] * system[i][t]).sum();
+            let explained: f64 = (0..t).map(|i| k[i] * system[i][t + 1 + x]).sum();
+            (mean, gram.diagonal(x) - explained)
+        })
+        .collect()
 }
 
 #[test]

@@ -85,7 +85,8 @@ pub struct Factor<'a> {
     pub variance: VarianceForm,
     /// `|R|_F²` up to the rounding of a sum of `n²` numbers, where its maker knows it.
     pub squares: Option<f64>,
-    /// Error of the variance beyond [`ScoreModel::state_error`]: a constant, and a part per unit of the posterior standard deviation.
+    /// Error of the variance beyond [`ScoreModel::state_error`]: a constant, and a part per unit of the posterior standard
+    /// deviation.
     pub error: [f64; 2],
 }
 

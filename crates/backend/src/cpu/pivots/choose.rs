@@ -34,7 +34,7 @@ enum PivotSearchState {
 }
 
 /// The pivots chosen so far.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Growing {
     pub pivots: Vec<usize>,
     /// One column of the factor per pivot: `l(x)_k` of all points.
@@ -71,7 +71,9 @@ impl PivotGrowth {
                 .enumerate()
                 .fold((0, f64::NEG_INFINITY), |best, (point, &d)| if best.1 < d { (point, d) } else { best });
             if deepest <= (16.0 * entry_error(m, rank)).max(FINE * FINE) * self.largest * self.largest {
-                let grown = std::mem::take(growing);
+                let PivotSearchState::Growing(grown) = std::mem::replace(&mut self.state, PivotSearchState::Never) else {
+                    return None;
+                };
                 let errors = Errors {
                     entry: entry_error(m, rank) * self.largest * self.largest,
                     diagonal: 1.25 * (rank as f64 + 8.0) * U * self.largest * self.largest,

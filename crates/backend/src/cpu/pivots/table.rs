@@ -19,6 +19,7 @@ const MOST_CHOSEN: usize = 3 * POINTS;
 ///
 /// It is about the rounding error in the bound on `rho`.
 const FINE: f64 = 2e-6;
+
 /// Data of a round of interleaved trials.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct PivotTable {

@@ -13,6 +13,9 @@ use privateer_gp::score::{KernelFamily, KernelForm};
 /// `ln 2` as a sum of two parts, the first of 33 bits.
 const LN2: [f64; 2] = [f64::from_bits(0x3fe6_2e42_fee0_0000), f64::from_bits(0x3dea_39ef_3579_3c76)];
 
+/// The Taylor series of the exponential, highest power first, without a term that f64 does not need.
+const TERMS: &[f64] = INVERSE_FACTORIALS.split_at(1).1;
+
 /// `1.5 * 2^52`: added to a small integer, it leaves that integer in the lowest bits.
 const MAGIC: f64 = 6_755_399_441_055_744.0;
 
@@ -274,8 +277,7 @@ fn exp_negative<const FUSED: bool>(t: f64) -> f64 {
     let k = shifted - MAGIC;
     let y = (k * LN2[0] - t) + k * LN2[1];
     let power = f64::from_bits((0x3ff_u64 << 52).wrapping_sub(shifted.to_bits() << 52));
-    let [_, highest, ref terms @ ..] = INVERSE_FACTORIALS;
-    terms.iter().fold(highest, |sum, &term| multiply_add::<FUSED>(sum, y, term)) * power
+    TERMS[1..].iter().fold(TERMS[0], |sum, &term| multiply_add::<FUSED>(sum, y, term)) * power
 }
 
 #[cfg(test)]

@@ -120,7 +120,7 @@ vectorised! {
     }
 }
 
-/// Computes `(theta - theta_s) · u` for a new row u; `theta_along` is `theta · u`.
+/// Writes `(theta - theta_s) · u` for a new row u; `theta_along` is `theta · u`.
 #[inline(always)]
 pub fn follow_row(snapshots: &mut Snapshots, row: &[f64], theta_along: f64) {
     let Snapshots { thetas, along, blocks, .. } = snapshots;

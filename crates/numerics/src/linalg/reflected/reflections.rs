@@ -1,4 +1,4 @@
-//! Reflections, and the matrices that they reduce.
+//! Reflections.
 
 use super::super::dot::{LANES, sum_of};
 use super::super::norms::Norm;
