@@ -1,7 +1,7 @@
 //! Fuzz targets of everything that privateer reads: a target takes bytes, edits a seed of its corpus with them, and reads the result.
 //!
 //! A target fails where a reader panics, where it takes more memory than `MOST_BYTES`, or where it believes what it must not.
-//! `cargo test -p privateer-fuzz` runs each for as long as `BOLERO_RANDOM_TEST_TIME_MS` says; see `docs/files.md`.
+//! `cargo test -p privateer-fuzz` runs each for as long as `PRIVATEER_FUZZ_MS` says; see `docs/files.md`.
 
 use cap::Cap;
 use privateer::deploy::{self, BudgetOptions, RecordValue, ReleaseOptions};

@@ -1,15 +1,32 @@
-//! One test a target. With `cargo bolero` the same tests are guided by coverage.
+//! One test a target.
 
-use bolero::check;
+use privateer::numerics::rng::{Purpose, Streams};
 use privateer_fuzz::{Target, csv, deployment, ledger, list, manifest, set, spec};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+/// Reads edited seeds for as many milliseconds as `PRIVATEER_FUZZ_MS` says, else 100, by the scripts of the seed `PRIVATEER_FUZZ_SEED`, else of
+/// a new one.
+fn fuzz(name: &'static str, read: fn(&[u8])) {
+    let number = |key: &str| std::env::var(key).ok().map(|text| text.parse::<u64>().expect("a whole number"));
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).expect("a clock").as_nanos() as u64;
+    let seed = number("PRIVATEER_FUZZ_SEED").unwrap_or(now);
+    println!("{name}: PRIVATEER_FUZZ_SEED={seed}");
+    let (target, begin) = (Target::new(name, read), Instant::now());
+    let time = Duration::from_millis(number("PRIVATEER_FUZZ_MS").unwrap_or(100));
+    let mut stream = Streams::new(seed, name).shared(Purpose::Noise);
+    while begin.elapsed() < time {
+        let length = stream.word() % 200;
+        let script: Vec<u8> = (0..length).map(|_| (stream.word() >> 56) as u8).collect();
+        target.execute(&script);
+    }
+}
 
 macro_rules! targets {
     ($($name:ident),*) => {
         $(mod $name {
             #[test]
             fn fuzz() {
-                let target = super::Target::new(stringify!($name), super::$name);
-                super::check!().with_max_len(200).for_each(move |script: &[u8]| target.execute(script));
+                super::fuzz(stringify!($name), super::$name);
             }
         })*
     };
