@@ -34,6 +34,7 @@ mod posterior_plan;
 mod release_rule;
 mod released_facts;
 mod released_inputs;
+mod saved_state;
 pub mod successive_elimination;
 mod sums_policy;
 mod sums_server;
@@ -45,7 +46,7 @@ pub mod uniform;
 
 pub use contract::{
     FeaturesPlan, KnownInputs, Policy, PolicyMaker, PolicyModel, PolicyPlan, PolicyStreams, Problem, Proposal, RandomSource,
-    SavedState, Setting, SharedInputs, TableCache,
+    Setting, SharedInputs, TableCache,
 };
 pub use exploration_factor::{ExplorationFactor, USUAL_FACTORS, USUAL_PILOT};
 pub use feature_list::{FEATURES, parse_features};
@@ -60,4 +61,5 @@ pub use own::{
 pub use posterior_plan::PosteriorPlan;
 pub use released_facts::ReleasedFacts;
 pub use released_inputs::InputNoiseModel;
+pub use saved_state::SavedState;
 pub use sums_server::SumsServer;

@@ -316,7 +316,7 @@ impl SketchModel {
         dictionary
     }
 
-    /// Returns m, the number of features; before the first update there are none, even with a fixed dictionary.
+    /// Returns m, the number of features: 0 before the first update, even with a fixed dictionary.
     pub fn m(&self) -> f64 {
         if self.posterior.n_observations() == 0 { 0.0 } else { self.posterior.m() as f64 }
     }

@@ -3,6 +3,7 @@
 //! The meaning of the columns belongs to the environments.
 
 mod card;
+mod choice;
 mod dialect;
 mod faults;
 mod parquet_text;
@@ -13,8 +14,9 @@ mod text;
 
 pub(super) use card::dropped;
 pub use card::{ColumnCard, ColumnFinding, Spread, counts_up, digits, outlier};
+pub(super) use choice::listed;
+pub(super) use read::drops_missing;
 pub use read::{CellKind, Cells, CsvOptions, MOST_BYTES, read_columns, read_table};
-pub(super) use read::{drops_missing, listed};
 pub use shape::{CsvShape, text_sha256};
 pub use table::CsvTable;
 pub use text::read_text;
