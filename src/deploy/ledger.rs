@@ -82,6 +82,7 @@ pub(super) struct SpendingFile {
     pub terms: Option<BudgetTerms>,
     /// Its account, over all periods.
     pub odometer: Odometer,
+    /// In the order of their numbers.
     pub columns: Vec<Column>,
     /// Every answer that it counts, in order.
     pub spends: Vec<SpendRow>,
@@ -265,7 +266,8 @@ fn together(files: &[SpendingFile], stated: Option<FilterKind>, note: Note<'_>) 
 
 impl SpendingFile {
     pub fn column_of(&self, row: &SpendRow) -> Option<&Column> {
-        self.columns.iter().find(|column| column.number == row.column)
+        let at = self.columns.binary_search_by_key(&row.column, |column| column.number).ok()?;
+        Some(&self.columns[at])
     }
 
     /// Whether another file is a copy of this one that went on by itself.
