@@ -112,7 +112,7 @@ fn factor(c: &mut Criterion) {
     group.finish();
 }
 
-/// The same of eight trials side by side, with solutions: a figure is that of eight.
+/// Factors, inverts and solves for eight trials side by side; the time is that of all eight.
 fn eight(c: &mut Criterion) {
     let mut group = c.benchmark_group("eight_factors");
     for m in [64, 144] {

@@ -1,6 +1,6 @@
 //! One test a target.
 
-use privateer::numerics::rng::{Purpose, Streams};
+use privateer::numerics::rng::{Purpose, Stream, Streams};
 use privateer_fuzz::{Target, csv, deployment, ledger, list, manifest, set, spec};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
@@ -16,9 +16,13 @@ fn fuzz(name: &'static str, read: fn(&[u8])) {
     let mut stream = Streams::new(seed, name).shared(Purpose::Noise);
     while begin.elapsed() < time {
         let length = stream.word() % 200;
-        let script: Vec<u8> = (0..length).map(|_| (stream.word() >> 56) as u8).collect();
-        target.execute(&script);
+        target.execute(&script(&mut stream, length));
     }
+}
+
+/// Returns random bytes.
+fn script(stream: &mut Stream, length: u64) -> Vec<u8> {
+    (0..length).map(|_| (stream.word() >> 56) as u8).collect()
 }
 
 macro_rules! targets {
@@ -39,16 +43,10 @@ fn a_planted_fault_is_found() {
         assert!(!bytes.windows(6).any(|window| window == b"PAR1-1"));
     }
     let target = Target::new("csv", planted);
-    let mut state = 1_u64;
+    let mut stream = Streams::new(1, "csv").shared(Purpose::Noise);
     let found = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
         for _ in 0..2_000_000 {
-            let script: Vec<u8> = (0..13)
-                .map(|_| {
-                    state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-                    (state >> 56) as u8
-                })
-                .collect();
-            target.execute(&script);
+            target.execute(&script(&mut stream, 13));
         }
     }));
     assert!(found.is_err(), "two million edits do not put two words side by side");

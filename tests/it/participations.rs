@@ -37,7 +37,7 @@ fn epsilon_of(quote: &Value) -> f64 {
     point["epsilon"]["upper"].as_f64().expect("a number")
 }
 
-/// Fails unless one, three and ten rounds of a user cost what a group of so many costs, and the claim holds for one alone.
+/// Asserts that k = 1, 3 and 10 rounds of a user cost what a group of k users costs, and that the claim holds for k = 1 alone.
 fn is_priced_as_a_group(spec: &str) {
     for (k, printed) in [(1, 4.0), (3, 17.19), (10, 110.5)] {
         let (quotes, exit) = priced(spec, k, &[]);
