@@ -52,9 +52,7 @@ impl OwnContextual {
         };
         let (item, keys, guard) = (Arc::clone(&self.item), self.keys.clone(), Arc::clone(&self.guard));
         let maker = Maker { item, keys, guard, facts: facts.clone(), units };
-        let make = move || -> Box<dyn ContextPolicy> {
-            Box::new(PythonContextual { maker: maker.clone(), round: 0, state: Mutex::default() })
-        };
+        let make = move || PythonContextual { maker: maker.clone(), round: 0, state: Mutex::default() };
         let mechanism = Claimed { mechanism, by: self.item.name.clone() };
         Ok(PreparedContextual { maker: ContextPolicyMaker::new(make), mechanism: Box::new(mechanism) })
     }
@@ -184,10 +182,6 @@ impl ContextPolicy for PythonContextual {
         if let Err(why) = told {
             state.failed = Some(why.to_string());
         }
-    }
-
-    fn save(&self) -> serde_json::Value {
-        serde_json::Value::Null
     }
 
     fn parameters(&self) -> Result<Option<serde_json::Value>, Error> {

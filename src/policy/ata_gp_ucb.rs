@@ -12,7 +12,7 @@ use super::exploration_factor::NoiseMeasure;
 use super::noise_scale::NoiseScale;
 use super::nystrom_policy::{PreparedSketch, Sketch, SketchModel};
 use super::tail_moments::{Moment, TailKeys, TailMoments, Tails, power};
-use super::{ExplorationFactor, Policy, PolicyMaker, PolicyModel, PolicyPlan, PolicyStreams, Proposal, SavedState, Setting};
+use super::{ExplorationFactor, Policy, PolicyMaker, PolicyModel, PolicyPlan, PolicyStreams, Proposal, Setting};
 use privateer_config::error::Error;
 use privateer_config::params::Args;
 use privateer_gp::SortedRewards;
@@ -35,15 +35,6 @@ struct AtaMaker {
 }
 
 impl AtaMaker {
-    fn assemble(&self, setting: &Setting, model: SketchModel, rewards: Vec<SortedRewards>) -> Result<AtaPolicy, Error> {
-        let bound = setting.facts.bound;
-        let light = self.tails.tails(setting) == Tails::SubGaussian && setting.released.mechanism_variance == 0.0;
-        let truncates = setting.released.output_range.is_none() && !light;
-        let (moments, order) = (self.moments(setting)?, self.tails.order);
-        let deviation = self.deviation(setting).map(|scale| scale.value);
-        Ok(AtaPolicy { model, rewards, bound, moments, truncates, order, deviation })
-    }
-
     /// Returns the standard deviation that an order-wise factor uses in place of the root of v.
     fn deviation(&self, setting: &Setting) -> Option<NoiseScale> {
         match self.sketch.keys.beta {
@@ -62,22 +53,14 @@ impl PolicyMaker for AtaMaker {
         Some(self.sketch.basis())
     }
 
-    fn policy(&self, setting: &Setting, saved: Option<serde_json::Value>) -> Result<Box<dyn Policy>, Error> {
-        let Some(mut saved) = SavedState::of(NAME, saved)? else {
-            return Ok(Box::new(self.assemble(setting, self.sketch.prior(), Vec::new())?));
-        };
-        let model = self.sketch.restore(&mut saved)?;
-        let lists: Vec<SortedRewards> = saved.read("rewards")?;
-        let rewards = lists.into_iter().map(SortedRewards::restored).collect::<Result<Vec<_>, _>>();
-        let rewards = rewards.map_err(|why| saved.unreadable("state", why))?;
-        let visits = model.posterior.visits();
-        let counted = rewards.iter().map(|list| list.n() as u64).eq(visits.counts.iter().copied());
-        if !counted {
-            return Err(saved.unreadable("state", "rewards and visits are not equally many"));
-        }
-        let mut policy = self.assemble(setting, model, rewards)?;
-        policy.estimate();
-        Ok(Box::new(policy))
+    fn make(&self, setting: &Setting) -> Result<Box<dyn Policy>, Error> {
+        let (model, rewards) = (self.sketch.prior(), Vec::new());
+        let bound = setting.facts.bound;
+        let light = self.tails.tails(setting) == Tails::SubGaussian && setting.released.mechanism_variance == 0.0;
+        let truncates = setting.released.output_range.is_none() && !light;
+        let (moments, order) = (self.moments(setting)?, self.tails.order);
+        let deviation = self.deviation(setting).map(|scale| scale.value);
+        Ok(Box::new(AtaPolicy { model, rewards, bound, moments, truncates, order, deviation }))
     }
 
     fn facts(&self, setting: &Setting) -> Vec<(String, serde_json::Value)> {
@@ -178,11 +161,5 @@ impl Policy for AtaPolicy {
 
     fn recommend(&self) -> Option<usize> {
         self.model.recommend()
-    }
-
-    fn save(&self) -> serde_json::Value {
-        let mut state = self.model.save(NAME);
-        state["rewards"] = serde_json::json!(self.rewards);
-        state
     }
 }

@@ -17,15 +17,15 @@ use std::sync::Arc;
 
 /// Reads the keys of `batched-elimination`.
 pub fn parse(args: &Args<'_>) -> PolicyPlan {
-    plan(args, "batched-elimination", Protection::Rewards)
+    plan(args, Protection::Rewards)
 }
 
 /// Reads the keys of `dp-bpe`.
 pub fn parse_sums(args: &Args<'_>) -> PolicyPlan {
-    plan(args, "dp-bpe", Protection::Batches)
+    plan(args, Protection::Batches)
 }
 
-fn plan(args: &Args<'_>, name: &'static str, protection: Protection) -> PolicyPlan {
+fn plan(args: &Args<'_>, protection: Protection) -> PolicyPlan {
     let (beta, failure_prob) = (ExplorationFactor::parse(args), failure_prob(args));
     let prepare = move |problem: &Problem| -> Result<Box<dyn PolicyMaker>, Error> {
         let gram = Arc::clone(&problem.shared()?.gram);
@@ -56,7 +56,7 @@ fn plan(args: &Args<'_>, name: &'static str, protection: Protection) -> PolicyPl
         // Rows of the design: twice its points, of which there is one a play at most.
         let k = n_points.min(longest as usize) as f64;
         let bytes = 8.0 * (n_points as f64 * (2.0 * k + 16.0) + k * k);
-        Ok(Box::new(PhasesMaker { name, n_points, bytes, rule: Box::new(rule), facts: Box::new(facts) }))
+        Ok(Box::new(PhasesMaker { n_points, bytes, rule: Box::new(rule), facts: Box::new(facts) }))
     };
     PolicyPlan { protection, patience: Box::new(|rounds| lengths(rounds)[0]), ..PolicyPlan::new(prepare) }
 }

@@ -9,8 +9,7 @@
 use super::gp_policy::Ridge;
 use super::mean_noise::MeanNoise;
 use super::{
-    KnownInputs, Policy, PolicyMaker, PolicyModel, PolicyPlan, PolicyStreams, Problem, Proposal, ReleasedFacts, SavedState,
-    Setting, gp_ucb,
+    KnownInputs, Policy, PolicyMaker, PolicyModel, PolicyPlan, PolicyStreams, Problem, Proposal, ReleasedFacts, Setting, gp_ucb,
 };
 use privateer_config::error::{Diagnostic, Error};
 use privateer_config::params::Args;
@@ -19,8 +18,6 @@ use privateer_gp::score::{AxisFeatures, Basis};
 use privateer_privacy::sums::SumsNeed;
 use privateer_privacy::{Protection, Query, Released, Signal};
 use std::sync::Arc;
-
-const NAME: &str = "batched-gp-ucb";
 
 /// Reads the policy's keys.
 pub fn parse(args: &Args<'_>) -> PolicyPlan {
@@ -33,7 +30,7 @@ pub fn parse(args: &Args<'_>) -> PolicyPlan {
         }
         _ => None,
     };
-    let inner = gp_ucb::plan(args, NAME, Ridge::Mechanism);
+    let inner = gp_ucb::plan(args, Ridge::Mechanism);
     let prepare = move |problem: &Problem| -> Result<Box<dyn PolicyMaker>, Error> {
         if let Some(batch) = batch.filter(|batch| problem.rounds < *batch) {
             let message =
@@ -46,8 +43,8 @@ pub fn parse(args: &Args<'_>) -> PolicyPlan {
             KnownInputs::Released { kernel, .. } => kernel.variance().unwrap_or(1.0),
             KnownInputs::Product(product) => product.kernel().variance().unwrap_or(1.0),
         };
-        let (inner, rounds, n_points) = (inner.prepare(problem)?, problem.rounds, problem.n_points());
-        Ok(Box::new(BatchedMaker { inner, batch, prior_variance, rounds, n_points }))
+        let (inner, rounds) = (inner.prepare(problem)?, problem.rounds);
+        Ok(Box::new(BatchedMaker { inner, batch, prior_variance, rounds }))
     };
     PolicyPlan { protection: Protection::Batches, patience: Box::new(move |_| batch.unwrap_or(1)), ..PolicyPlan::new(prepare) }
 }
@@ -62,7 +59,6 @@ struct BatchedMaker {
     /// Largest prior variance of a point.
     prior_variance: f64,
     rounds: u64,
-    n_points: usize,
 }
 
 impl BatchedMaker {
@@ -98,18 +94,9 @@ impl PolicyMaker for BatchedMaker {
         Some(SumsNeed::of_rewards(self.rounds, self.batch))
     }
 
-    fn policy(&self, setting: &Setting, saved: Option<serde_json::Value>) -> Result<Box<dyn Policy>, Error> {
+    fn make(&self, setting: &Setting) -> Result<Box<dyn Policy>, Error> {
         let (batch, batched) = self.batched(setting);
-        let Some(mut saved) = SavedState::of(NAME, saved)? else {
-            return Ok(Box::new(BatchedPolicy { inner: self.inner.make(&batched)?, batch, point: 0, users: 0 }));
-        };
-        let inner = self.inner.restore(&batched, saved.take("model"))?;
-        let (point, users) = (saved.take("point").as_u64(), saved.take("users").as_u64());
-        match point.zip(users).filter(|(point, users)| *point < self.n_points as u64 && *users < batch) {
-            Some((point, users)) => Ok(Box::new(BatchedPolicy { inner, batch, point: point as usize, users })),
-            None => Diagnostic::new(format!("the saved state of `{NAME}` has no point and no number of users of an open batch"))
-                .refuse(),
-        }
+        Ok(Box::new(BatchedPolicy { inner: self.inner.make(&batched)?, batch, point: 0, users: 0 }))
     }
 
     fn least_factor(&self, setting: &Setting, round: u64) -> Option<f64> {
@@ -158,14 +145,5 @@ impl Policy for BatchedPolicy {
 
     fn recommend(&self) -> Option<usize> {
         self.inner.recommend().or((0 < self.users).then_some(self.point))
-    }
-
-    fn save(&self) -> serde_json::Value {
-        serde_json::json!({
-            "policy": NAME,
-            "point": self.point,
-            "users": self.users,
-            "model": self.inner.save(),
-        })
     }
 }

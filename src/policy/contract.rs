@@ -73,9 +73,6 @@ pub trait Policy: Send {
     /// Returns the played point with the highest posterior mean; `None` before the first play.
     fn recommend(&self) -> Option<usize>;
 
-    /// Returns the state as plain data, for [`PolicyMaker::policy`].
-    fn save(&self) -> serde_json::Value;
-
     /// Returns the privatizer's query for a play of `point`; empty where rewards are released.
     fn query(&self, _point: usize) -> Query<'_> {
         Query::default()
@@ -359,12 +356,11 @@ pub trait PolicyMaker: Send + Sync {
         0.0
     }
 
-    /// Makes a policy from its saved state, or before its first round.
+    /// Makes a policy before its first round.
     ///
     /// # Errors
-    /// If the exploration factor or the truncation needs a constant that the problem does not have, or if the state is not one of
-    /// this policy.
-    fn policy(&self, setting: &Setting, saved: Option<serde_json::Value>) -> Result<Box<dyn Policy>, Error>;
+    /// If the exploration factor or the truncation needs a constant that the problem does not have.
+    fn make(&self, setting: &Setting) -> Result<Box<dyn Policy>, Error>;
 
     /// Makes the group that proposes for several trials, given by number and setting; `None` where each policy proposes.
     ///
@@ -402,24 +398,6 @@ pub trait PolicyMaker: Send + Sync {
         Diagnostic::new("this policy releases no parameters: its model consists of the points played")
             .hint("policies that learn from private sums do: `jdp-gp-ucb`, `local-jdp-gp-ucb`, `jdp-linucb`")
             .refuse()
-    }
-}
-
-impl dyn PolicyMaker + '_ {
-    /// Makes a policy before its first round.
-    ///
-    /// # Errors
-    /// As [`PolicyMaker::policy`].
-    pub fn make(&self, setting: &Setting) -> Result<Box<dyn Policy>, Error> {
-        self.policy(setting, None)
-    }
-
-    /// Restores a policy from its saved state.
-    ///
-    /// # Errors
-    /// As [`PolicyMaker::policy`].
-    pub fn restore(&self, setting: &Setting, state: serde_json::Value) -> Result<Box<dyn Policy>, Error> {
-        self.policy(setting, Some(state))
     }
 }
 

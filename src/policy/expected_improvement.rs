@@ -6,8 +6,7 @@
 use super::gp_policy::Ridge;
 use super::posterior_plan::PreparedPosterior;
 use super::{
-    InputNoiseModel, Policy, PolicyMaker, PolicyPlan, PolicyStreams, PosteriorPlan, Problem, Proposal, RandomSource, SavedState,
-    Setting,
+    InputNoiseModel, Policy, PolicyMaker, PolicyPlan, PolicyStreams, PosteriorPlan, Problem, Proposal, RandomSource, Setting,
 };
 use privateer_config::error::Error;
 use privateer_config::params::Args;
@@ -15,8 +14,6 @@ use privateer_gp::posterior::Posterior;
 use privateer_gp::score::Moments;
 use privateer_numerics::vectorised;
 use privateer_privacy::{Released, Signal};
-
-const NAME: &str = "expected-improvement";
 
 /// Reads the policy's keys.
 pub fn parse(args: &Args<'_>) -> PolicyPlan {
@@ -41,11 +38,8 @@ impl PolicyMaker for ImprovementMaker {
         8.0 * (n * k + 3.0 * n + 2.5 * k * k)
     }
 
-    fn policy(&self, setting: &Setting, saved: Option<serde_json::Value>) -> Result<Box<dyn Policy>, Error> {
-        let posterior = match SavedState::of(NAME, saved)? {
-            Some(saved) => self.posterior.restore(setting, saved)?,
-            None => self.posterior.prior(setting, self.ridge.value(setting).map_err(Error::input)?)?,
-        };
+    fn make(&self, setting: &Setting) -> Result<Box<dyn Policy>, Error> {
+        let posterior = self.posterior.prior(setting, self.ridge.value(setting).map_err(Error::input)?)?;
         Ok(Box::new(Improvement { posterior, n_points: self.n_points }))
     }
 
@@ -148,10 +142,6 @@ impl Policy for Improvement {
 
     fn recommend(&self) -> Option<usize> {
         self.posterior.recommend()
-    }
-
-    fn save(&self) -> serde_json::Value {
-        serde_json::json!({ "policy": NAME, "posterior": self.posterior.save() })
     }
 }
 

@@ -13,19 +13,19 @@ use std::sync::Arc;
 
 /// Reads the keys of `qff-gp-ucb`.
 pub fn parse_quadrature(args: &Args<'_>) -> PolicyPlan {
-    plan(args, "qff-gp-ucb", "quadrature-fourier", quadrature_fourier)
+    plan(args, "quadrature-fourier", quadrature_fourier)
 }
 
 /// Reads the keys of `rff-gp-ucb`.
 pub fn parse_random(args: &Args<'_>) -> PolicyPlan {
-    plan(args, "rff-gp-ucb", "random-fourier", random_fourier)
+    plan(args, "random-fourier", random_fourier)
 }
 
-/// Reads the policy `name` over the feature map `kind`, whose keys `build` reads.
-fn plan(args: &Args<'_>, name: &'static str, kind: &'static str, build: fn(&Args<'_>) -> Arc<dyn FeaturesPlan>) -> PolicyPlan {
+/// Reads the policy over the feature map `kind`, whose keys `build` reads.
+fn plan(args: &Args<'_>, kind: &'static str, build: fn(&Args<'_>) -> Arc<dyn FeaturesPlan>) -> PolicyPlan {
     let (beta, failure_prob) = (ExplorationFactor::parse_measuring(args), failure_prob(args));
     let posterior = |args: &Args<'_>| PosteriorPlan::parse_of(args, kind, build);
-    gp_plan(args, name, Ridge::Stated(1.0), posterior, move |setting, ridge| {
+    gp_plan(args, Ridge::Stated(1.0), posterior, move |setting, ridge| {
         let (noise_scale, bound, root) = (NoiseScale::of(beta, setting)?, setting.facts.bound, libm::sqrt(ridge));
         let factor = move |round: &RoundFacts| {
             beta.value(

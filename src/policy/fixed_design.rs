@@ -3,15 +3,12 @@
 //! What is played before the answer depends on no reward, so that the answer alone costs privacy. After it, every user plays it.
 //! Derivation and proof: `docs/proofs/recommendation.md`.
 
-use super::{Policy, PolicyMaker, PolicyPlan, PolicyStreams, Problem, Proposal, SavedState, Setting};
+use super::{Policy, PolicyMaker, PolicyPlan, PolicyStreams, Problem, Proposal, Setting};
 use privateer_config::error::{Diagnostic, Error};
 use privateer_config::params::Args;
 use privateer_gp::posterior::Visits;
 use privateer_privacy::sums::{Epochs, SumsNeed};
 use privateer_privacy::{Protection, Query, Released, Signal};
-use serde::{Deserialize, Serialize};
-
-const NAME: &str = "fixed-design";
 
 /// Reads the policy's keys.
 pub fn parse(args: &Args<'_>) -> PolicyPlan {
@@ -57,17 +54,8 @@ impl PolicyMaker for Design {
         Some(SumsNeed { n_features, releases: 1, rounds: self.rounds(), epochs: Epochs::One, linear: false, batch: None })
     }
 
-    fn policy(&self, _setting: &Setting, saved: Option<serde_json::Value>) -> Result<Box<dyn Policy>, Error> {
-        let mut state = DesignState::default();
-        if let Some(mut saved) = SavedState::of(NAME, saved)? {
-            state = saved.read("state")?;
-            state.visits.check(self.n_points as usize).map_err(|why| saved.unreadable("state", why))?;
-            let in_domain = state.answer.is_none_or(|point| (point as u64) < self.n_points);
-            if !in_domain || state.answer.is_some() != (self.rounds() <= state.told) {
-                return Err(saved.unreadable("state", "its answer is no point, or at another round"));
-            }
-        }
-        Ok(Box::new(DesignPolicy { design: *self, state }))
+    fn make(&self, _setting: &Setting) -> Result<Box<dyn Policy>, Error> {
+        Ok(Box::new(DesignPolicy { design: *self, told: 0, visits: Visits::default(), answer: None }))
     }
 
     fn facts(&self, _setting: &Setting) -> Vec<(String, serde_json::Value)> {
@@ -75,56 +63,44 @@ impl PolicyMaker for Design {
     }
 }
 
-#[derive(Debug, Clone, Default, Serialize, Deserialize)]
-struct DesignState {
+struct DesignPolicy {
+    design: Design,
     told: u64,
     /// Rewards of the candidates, without privacy.
     visits: Visits,
     answer: Option<usize>,
 }
 
-struct DesignPolicy {
-    design: Design,
-    state: DesignState,
-}
-
 impl Policy for DesignPolicy {
     fn propose(&mut self, _streams: &mut PolicyStreams) -> Proposal {
-        let scored = || self.design.point((self.state.told / self.design.pulls).min(self.design.candidates - 1));
-        Proposal::Play(self.state.answer.unwrap_or_else(scored))
+        let scored = || self.design.point((self.told / self.design.pulls).min(self.design.candidates - 1));
+        Proposal::Play(self.answer.unwrap_or_else(scored))
     }
 
     fn query(&self, _point: usize) -> Query<'_> {
-        Query { release: self.state.told + 1 == self.design.rounds(), ..Query::default() }
+        Query { release: self.told + 1 == self.design.rounds(), ..Query::default() }
     }
 
     fn update(&mut self, point: usize, signal: &Released<Signal>) {
-        let DesignState { told, visits, answer } = &mut self.state;
-        *told += 1;
-        if self.design.rounds() < *told {
+        self.told += 1;
+        if self.design.rounds() < self.told {
             return;
         }
         if let Some(reward) = signal.reward() {
-            visits.add(point, reward);
+            self.visits.add(point, reward);
         }
-        if *told == self.design.rounds() {
-            *answer = match signal.value() {
+        if self.told == self.design.rounds() {
+            self.answer = match signal.value() {
                 Signal::Choice(candidate) => Some(self.design.point(*candidate as u64)),
-                _ => visits.best_average(),
+                _ => self.visits.best_average(),
             };
         }
     }
 
     /// Returns the answer; before it the best average, or the candidate that is scored where nothing is released.
     fn recommend(&self) -> Option<usize> {
-        let last = self.state.told.checked_sub(1)?;
-        self.state
-            .answer
-            .or_else(|| self.state.visits.best_average())
-            .or_else(|| Some(self.design.point(last / self.design.pulls)))
-    }
-
-    fn save(&self) -> serde_json::Value {
-        serde_json::json!({ "policy": NAME, "state": self.state })
+        let last = self.told.checked_sub(1)?;
+        let scored = || Some(self.design.point(last / self.design.pulls));
+        self.answer.or_else(|| self.visits.best_average()).or_else(scored)
     }
 }

@@ -6,8 +6,7 @@
 use super::noise_scale::NoiseScale;
 use super::posterior_plan::PreparedPosterior;
 use super::{
-    Initial, Policy, PolicyMaker, PolicyModel, PolicyPlan, PolicyStreams, PosteriorPlan, Problem, Proposal, RandomSource,
-    SavedState, Setting,
+    Initial, Policy, PolicyMaker, PolicyModel, PolicyPlan, PolicyStreams, PosteriorPlan, Problem, Proposal, RandomSource, Setting,
 };
 use privateer_config::error::{Diagnostic, Error};
 use privateer_config::params::Args;
@@ -121,7 +120,6 @@ const LARGEST_RIDGE: f64 = 1e12;
 /// * `posterior` — reads the keys of the posterior
 pub fn gp_plan(
     args: &Args<'_>,
-    name: &'static str,
     ridge: Ridge,
     posterior: impl FnOnce(&Args<'_>) -> PosteriorPlan,
     rule: impl Fn(&Setting, f64) -> Result<Rule, Diagnostic> + Send + Sync + 'static,
@@ -130,7 +128,7 @@ pub fn gp_plan(
     let rule: Arc<MakeRule> = Arc::new(rule);
     let prepare = move |problem: &Problem| -> Result<Box<dyn PolicyMaker>, Error> {
         let (posterior, rule) = (posterior.prepare(problem)?, Arc::clone(&rule));
-        Ok(Box::new(GpMaker { name, posterior, n_points: problem.n_points(), ridge, initial, rule }))
+        Ok(Box::new(GpMaker { posterior, n_points: problem.n_points(), ridge, initial, rule }))
     };
     PolicyPlan { plays_sets: true, ..PolicyPlan::new(prepare) }
 }
@@ -141,7 +139,6 @@ pub fn failure_prob(args: &Args<'_>) -> f64 {
 }
 
 struct GpMaker {
-    name: &'static str,
     posterior: PreparedPosterior,
     n_points: usize,
     ridge: Ridge,
@@ -168,19 +165,11 @@ impl PolicyMaker for GpMaker {
         self.posterior.axes()
     }
 
-    fn policy(&self, setting: &Setting, saved: Option<serde_json::Value>) -> Result<Box<dyn Policy>, Error> {
-        let (name, n_points, features) = (self.name, self.n_points, self.posterior.feature_error());
-        let (round, posterior) = match SavedState::of(name, saved)? {
-            None => (1, self.posterior.prior(setting, self.ridge(setting)?)?),
-            Some(mut saved) => {
-                let Some(round) = saved.take("round").as_u64().filter(|round| (1..=MOST_ROUNDS).contains(round)) else {
-                    return Diagnostic::new(format!("the saved state of `{name}` has no round, counted from 1")).refuse();
-                };
-                (round, self.posterior.restore(setting, saved)?)
-            }
-        };
+    fn make(&self, setting: &Setting) -> Result<Box<dyn Policy>, Error> {
+        let (n_points, features) = (self.n_points, self.posterior.feature_error());
+        let posterior = self.posterior.prior(setting, self.ridge(setting)?)?;
         let (initial, rule) = (self.initial, self.rule(setting)?);
-        Ok(Box::new(GpPolicy { name, posterior, initial, rule, round, n_points, features }))
+        Ok(Box::new(GpPolicy { posterior, initial, rule, round: 1, n_points, features }))
     }
 
     fn least_factor(&self, setting: &Setting, round: u64) -> Option<f64> {
@@ -200,11 +189,7 @@ impl PolicyMaker for GpMaker {
     }
 }
 
-/// Largest number of rounds that f64 counts exactly.
-const MOST_ROUNDS: u64 = 1 << 53;
-
 struct GpPolicy {
-    name: &'static str,
     posterior: Box<dyn Posterior>,
     initial: Initial,
     rule: Rule,
@@ -244,14 +229,6 @@ impl Policy for GpPolicy {
 
     fn recommend(&self) -> Option<usize> {
         self.posterior.recommend()
-    }
-
-    fn save(&self) -> serde_json::Value {
-        serde_json::json!({
-            "policy": self.name,
-            "round": self.round,
-            "posterior": self.posterior.save(),
-        })
     }
 }
 

@@ -7,8 +7,7 @@
 use super::gp_policy::{Ridge, failure_prob};
 use super::noise_scale::NoiseScale;
 use super::{
-    ExplorationFactor, FeaturesPlan, Policy, PolicyMaker, PolicyPlan, PolicyStreams, Problem, Proposal, SavedState, Setting,
-    parse_features,
+    ExplorationFactor, FeaturesPlan, Policy, PolicyMaker, PolicyPlan, PolicyStreams, Problem, Proposal, Setting, parse_features,
 };
 use privateer_config::error::Error;
 use privateer_config::memory::allow;
@@ -18,10 +17,7 @@ use privateer_gp::posterior::{RootModel, Visits};
 use privateer_gp::score::{FeatureTable, lowest_within_tie};
 use privateer_numerics::linalg::{SingleRows, dot};
 use privateer_privacy::{Released, Signal};
-use serde::{Deserialize, Serialize};
 use std::sync::Arc;
-
-const NAME: &str = "gp-ts";
 
 /// Tolerance of the features where the spec names none.
 const TOLERANCE: f64 = 1e-3;
@@ -54,18 +50,10 @@ struct ThompsonMaker {
 }
 
 impl PolicyMaker for ThompsonMaker {
-    fn policy(&self, setting: &Setting, saved: Option<serde_json::Value>) -> Result<Box<dyn Policy>, Error> {
+    fn make(&self, setting: &Setting) -> Result<Box<dyn Policy>, Error> {
         let ridge = self.ridge.value(setting).map_err(Error::input)?;
         let noise = NoiseScale::of(self.beta, setting).map_err(Error::input)?;
         let n_features = self.table.n_features;
-        let mut state = ThompsonState { model: RootModel::new(ridge, n_features), visits: Visits::default(), told: 0 };
-        if let Some(mut saved) = SavedState::of(NAME, saved)? {
-            state = saved.read_all()?;
-            state.visits.check(self.table.n_points).map_err(|why| saved.unreadable("state", why))?;
-            if !state.model.is_sound(n_features) || state.told != state.visits.n_observations() {
-                return Err(saved.unreadable("state", "its model is not one over the features"));
-            }
-        }
         Ok(Box::new(Thompson {
             table: Arc::clone(&self.table),
             screen: Arc::clone(&self.screen),
@@ -75,7 +63,8 @@ impl PolicyMaker for ThompsonMaker {
             log: 1.0 + libm::log(2.0 / self.failure_prob),
             normals: vec![0.0; n_features],
             products: Vec::new(),
-            state,
+            model: RootModel::new(ridge, n_features),
+            visits: Visits::default(),
         }))
     }
 
@@ -83,13 +72,6 @@ impl PolicyMaker for ThompsonMaker {
         let noise = NoiseScale::of(self.beta, setting).ok().and_then(NoiseScale::fact);
         noise.into_iter().chain(self.ridge.fact(setting)).chain(self.facts.iter().cloned()).collect()
     }
-}
-
-#[derive(Debug, Serialize, Deserialize)]
-struct ThompsonState {
-    model: RootModel,
-    visits: Visits,
-    told: u64,
 }
 
 struct Thompson {
@@ -101,7 +83,8 @@ struct Thompson {
     noise: f64,
     /// 1 + ln(2 / failure).
     log: f64,
-    state: ThompsonState,
+    model: RootModel,
+    visits: Visits,
     /// Memory that is used again.
     normals: Vec<f64>,
     products: Vec<f32>,
@@ -109,13 +92,13 @@ struct Thompson {
 
 impl Policy for Thompson {
     fn propose(&mut self, streams: &mut PolicyStreams) -> Proposal {
-        let (table, gain) = (&self.table, self.state.model.gain());
+        let (table, gain) = (&self.table, self.model.gain());
         let factor = self.beta.value(
             || self.bound + self.noise * libm::sqrt(2.0 * (gain + self.log)),
             || self.bound + self.noise * libm::sqrt(gain),
         );
         streams.own.normals(&mut self.normals);
-        let theta = self.state.model.weights(&self.normals, factor);
+        let theta = self.model.weights(&self.normals, factor);
         let drawn = |point: usize| (point, dot(table.row(point), &theta));
         let candidates = self.screen.largest(&theta, &mut self.products).into_iter().map(drawn);
         let best = candidates.fold((0, f64::NEG_INFINITY), |best, next| if best.1 < next.1 { next } else { best });
@@ -124,20 +107,13 @@ impl Policy for Thompson {
 
     fn update(&mut self, point: usize, signal: &Released<Signal>) {
         let Some(reward) = signal.reward() else { return };
-        self.state.model.observe(self.table.row(point), reward);
-        self.state.visits.add(point, reward);
-        self.state.told += 1;
+        self.model.observe(self.table.row(point), reward);
+        self.visits.add(point, reward);
     }
 
     fn recommend(&self) -> Option<usize> {
-        let mean = |&point: &u32| (point, self.state.model.mean(self.table.row(point as usize)));
-        let means: Vec<(u32, f64)> = self.state.visits.points.iter().map(mean).collect();
+        let mean = |&point: &u32| (point, self.model.mean(self.table.row(point as usize)));
+        let means: Vec<(u32, f64)> = self.visits.points.iter().map(mean).collect();
         lowest_within_tie(&means).map(|point| point as usize)
-    }
-
-    fn save(&self) -> serde_json::Value {
-        let mut state = serde_json::json!(self.state);
-        state["policy"] = NAME.into();
-        state
     }
 }

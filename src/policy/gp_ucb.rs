@@ -9,15 +9,15 @@ use std::f64::consts::PI;
 
 /// Reads the policy's keys.
 pub fn parse(args: &Args<'_>) -> PolicyPlan {
-    plan(args, "gp-ucb", Ridge::Stated(1.0))
+    plan(args, Ridge::Stated(1.0))
 }
 
-/// Reads the keys of a policy of this name that is GP-UCB on what it observes, with this ridge unless stated.
-pub fn plan(args: &Args<'_>, name: &'static str, ridge: Ridge) -> PolicyPlan {
+/// Reads the keys of a policy that is GP-UCB on what it observes, with this ridge unless stated.
+pub fn plan(args: &Args<'_>, ridge: Ridge) -> PolicyPlan {
     let doc = "whether starting rounds count in the t of beta; [Kharkovskii2020] counts queries after the first point";
     let (beta, failure_prob) = (ExplorationFactor::parse_measuring(args), failure_prob(args));
     let count_start = args.flag("count_start", doc, true);
-    gp_plan(args, name, ridge, PosteriorPlan::parse, move |setting, ridge| {
+    gp_plan(args, ridge, PosteriorPlan::parse, move |setting, ridge| {
         // An order-wise factor has a noise scale; the other factors have none.
         let is_order = matches!(beta, ExplorationFactor::Order { .. });
         let noise = is_order.then(|| NoiseScale::of(beta, setting)).transpose()?;

@@ -10,7 +10,7 @@ use privateer_config::params::Args;
 pub fn parse(args: &Args<'_>) -> PolicyPlan {
     let beta = ExplorationFactor::parse_measuring(args);
     let log_failure = libm::log(failure_prob(args));
-    gp_plan(args, "igp-ucb", Ridge::Stated(1.0), PosteriorPlan::parse, move |setting, ridge| {
+    gp_plan(args, Ridge::Stated(1.0), PosteriorPlan::parse, move |setting, ridge| {
         let (noise, bound) = (NoiseScale::of(beta, setting)?, setting.facts.bound);
         let factor = move |round: &RoundFacts| {
             beta.value(

@@ -34,7 +34,6 @@ mod posterior_plan;
 mod release_rule;
 mod released_facts;
 mod released_inputs;
-mod saved_state;
 pub mod successive_elimination;
 mod sums_policy;
 mod sums_server;
@@ -61,5 +60,4 @@ pub use own::{
 pub use posterior_plan::PosteriorPlan;
 pub use released_facts::ReleasedFacts;
 pub use released_inputs::InputNoiseModel;
-pub use saved_state::SavedState;
 pub use sums_server::SumsServer;

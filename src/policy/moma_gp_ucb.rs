@@ -7,15 +7,12 @@
 
 use super::nystrom_policy::{PreparedSketch, Sketch, SketchModel};
 use super::tail_moments::{Moment, TailMoments};
-use super::{
-    ExplorationFactor, Policy, PolicyMaker, PolicyModel, PolicyPlan, PolicyStreams, Problem, Proposal, SavedState, Setting,
-};
+use super::{ExplorationFactor, Policy, PolicyMaker, PolicyModel, PolicyPlan, PolicyStreams, Problem, Proposal, Setting};
 use privateer_config::error::{Diagnostic, Error};
 use privateer_config::params::Args;
 use privateer_gp::score::{Basis, lowest_within_tie};
 use privateer_numerics::linalg::dot;
 use privateer_privacy::{Released, Signal};
-use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
 const NAME: &str = "moma-gp-ucb";
@@ -58,30 +55,9 @@ struct MomaMaker {
     k: usize,
 }
 
-/// Holds the saved state of the epochs, beside the model's.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-struct MomaState {
-    /// The coming round, 1-based.
-    round: u64,
-    /// The point of the current epoch, or of the last one.
-    point: Option<u32>,
-    /// Rewards of the current epoch so far, by user.
-    rewards: Vec<f64>,
-    /// Sums of each user's rewards at each visited point, `n_visited x k`.
-    sums: Vec<f64>,
-    /// Index of the estimate that the last epoch chose.
-    chosen: Option<usize>,
-}
-
 impl MomaMaker {
     fn moments(&self, setting: &Setting) -> Result<TailMoments, Error> {
         TailMoments::of(NAME, setting, Moment::Known, self.moment, 2.0).map_err(Error::input)
-    }
-
-    fn assemble(&self, setting: &Setting, model: SketchModel, state: MomaState) -> Result<MomaPolicy, Error> {
-        let moments = self.moments(setting)?;
-        let epochs = self.sketch.rounds / self.k as u64;
-        Ok(MomaPolicy { model, state, k: self.k, epochs, bound: setting.facts.bound, moments })
     }
 }
 
@@ -95,40 +71,34 @@ impl PolicyMaker for MomaMaker {
         self.moments(setting).ok().and_then(fact).into_iter().collect()
     }
 
-    fn policy(&self, setting: &Setting, saved: Option<serde_json::Value>) -> Result<Box<dyn Policy>, Error> {
-        let Some(mut saved) = SavedState::of(NAME, saved)? else {
-            let state = MomaState { round: 1, ..MomaState::default() };
-            return Ok(Box::new(self.assemble(setting, self.sketch.prior(), state)?));
-        };
-        let model = self.sketch.restore(&mut saved)?;
-        let state: MomaState = saved.read("epochs")?;
-        let (visits, k) = (model.posterior.visits(), self.k);
-        let finished = visits.n_observations();
-        let (epochs, n_points) = (self.sketch.rounds / k as u64, model.posterior.basis().n_points());
-        // The round follows from the number of plays; beyond the last epoch the round alone advances.
-        let expected = finished.saturating_mul(k as u64).saturating_add(state.rewards.len() as u64).saturating_add(1);
-        let over = finished == epochs && state.rewards.is_empty() && expected <= state.round;
-        let fits = state.sums.len() == visits.n_distinct() * k && state.rewards.len() < k && finished <= epochs;
-        let point_fits = state.point.map_or(finished == 0 && state.rewards.is_empty(), |point| (point as usize) < n_points);
-        let finite = state.sums.iter().chain(&state.rewards).all(|x| x.is_finite());
-        if !(fits && point_fits && finite && (state.round == expected || over)) || state.round == u64::MAX {
-            return Err(saved.unreadable("state", "its epochs, rounds and rewards do not fit each other"));
-        }
-        if state.chosen.is_some_and(|chosen| k <= chosen) || state.chosen.is_some() != (0 < finished) {
-            return Err(saved.unreadable("state", "its chosen estimate is not one of them"));
-        }
-        let mut policy = self.assemble(setting, model, state)?;
-        if 0 < finished {
-            policy.estimate();
-        }
-        Ok(Box::new(policy))
+    fn make(&self, setting: &Setting) -> Result<Box<dyn Policy>, Error> {
+        let epochs = self.sketch.rounds / self.k as u64;
+        let moments = self.moments(setting)?;
+        Ok(Box::new(MomaPolicy {
+            model: self.sketch.prior(),
+            k: self.k,
+            round: 1,
+            point: None,
+            rewards: Vec::new(),
+            sums: Vec::new(),
+            epochs,
+            bound: setting.facts.bound,
+            moments,
+        }))
     }
 }
 
 struct MomaPolicy {
     model: SketchModel,
-    state: MomaState,
     k: usize,
+    /// The coming round, 1-based.
+    round: u64,
+    /// The point of the current epoch, or of the last one.
+    point: Option<u32>,
+    /// Rewards of the current epoch so far, by user.
+    rewards: Vec<f64>,
+    /// Sums of each user's rewards at each visited point, `n_visited x k`.
+    sums: Vec<f64>,
     /// N: number of epochs in the horizon.
     epochs: u64,
     bound: f64,
@@ -148,14 +118,12 @@ impl MomaPolicy {
     /// Computes the k estimates, chooses the most central, and sets it as the posterior's weights.
     fn estimate(&mut self) {
         let posterior = &self.model.posterior;
-        let moments = posterior.moments(&self.state.sums, self.k);
+        let moments = posterior.moments(&self.sums, self.k);
         let mut whitened = moments.clone();
         posterior.whiten(&mut whitened);
         let estimates: Vec<Vec<f64>> = (0..self.k).map(|user| whitened.column(user)).collect();
-        let chosen = most_central(&estimates);
-        let mut theta = moments.column(chosen);
+        let mut theta = moments.column(most_central(&estimates));
         posterior.solve(&mut theta);
-        self.state.chosen = Some(chosen);
         self.model.posterior.set_theta(theta);
     }
 }
@@ -195,8 +163,8 @@ pub fn median_distances(estimates: &[Vec<f64>]) -> Vec<f64> {
 
 impl Policy for MomaPolicy {
     fn propose(&mut self, streams: &mut PolicyStreams) -> Proposal {
-        if let Some(point) = self.state.point
-            && (!self.state.rewards.is_empty() || self.epochs * (self.k as u64) < self.state.round)
+        if let Some(point) = self.point
+            && (!self.rewards.is_empty() || self.epochs * (self.k as u64) < self.round)
         {
             return Proposal::Play(point as usize);
         }
@@ -211,24 +179,24 @@ impl Policy for MomaPolicy {
     /// Adds the reward of one user; all rewards of an epoch count for the point of its first.
     fn update(&mut self, point: usize, signal: &Released<Signal>) {
         let Some(reward) = signal.reward() else { return };
-        let over = self.epochs * (self.k as u64) < self.state.round;
-        self.state.round += 1;
+        let over = self.epochs * (self.k as u64) < self.round;
+        self.round += 1;
         if over {
             return;
         }
-        if self.state.rewards.is_empty() {
-            self.state.point = Some(point as u32);
+        if self.rewards.is_empty() {
+            self.point = Some(point as u32);
         }
-        self.state.rewards.push(reward);
-        if self.state.rewards.len() < self.k {
+        self.rewards.push(reward);
+        if self.rewards.len() < self.k {
             return;
         }
-        let point = self.state.point.map_or(point, |point| point as usize);
+        let point = self.point.map_or(point, |point| point as usize);
         let slot = self.model.update(point);
         let k = self.k;
-        self.state.sums.resize(self.model.posterior.visits().n_distinct() * k, 0.0);
-        let epoch = std::mem::take(&mut self.state.rewards);
-        for (sum, reward) in self.state.sums[slot * k..(slot + 1) * k].iter_mut().zip(epoch) {
+        self.sums.resize(self.model.posterior.visits().n_distinct() * k, 0.0);
+        let epoch = std::mem::take(&mut self.rewards);
+        for (sum, reward) in self.sums[slot * k..(slot + 1) * k].iter_mut().zip(epoch) {
             *sum += reward;
         }
         self.estimate();
@@ -236,13 +204,7 @@ impl Policy for MomaPolicy {
 
     /// Returns the model's recommendation; in the first epoch, that epoch's point.
     fn recommend(&self) -> Option<usize> {
-        self.model.recommend().or(self.state.point.map(|point| point as usize))
-    }
-
-    fn save(&self) -> serde_json::Value {
-        let mut state = self.model.save(NAME);
-        state["epochs"] = serde_json::json!(self.state);
-        state
+        self.model.recommend().or(self.point.map(|point| point as usize))
     }
 }
 

@@ -3,17 +3,15 @@
 //! Sources: [Zhou2021, NystromEmbed; Calandriello2019]. A dictionary is drawn after an update from the visited points. Each
 //! play is included with probability `p = min(1, q times the posterior variance)`, where the posterior variance is that of the model before the
 //! update. Plays of one point merge, so the point is included with probability `1 - (1 - p)^plays`. An empty draw is replaced
-//! by the point just played. The random numbers of an update are drawn when its round is proposed, so that a policy saved
-//! between proposal and update continues unchanged.
+//! by the point just played. The random numbers of an update are drawn when its round is proposed.
 
-use super::{ExplorationFactor, Initial, PolicyStreams, Problem, Proposal, RandomSource, SavedState};
+use super::{ExplorationFactor, Initial, PolicyStreams, Problem, Proposal, RandomSource};
 use privateer_config::error::{Diagnostic, Error};
 use privateer_config::params::Args;
 use privateer_gp::features::nystrom::{self, FixedDictionary};
 use privateer_gp::nystrom::is_included;
 use privateer_gp::posterior::{DomainRoot, ExactPosterior, SketchedPosterior};
 use privateer_gp::score::{Basis, GramSource, ScoreModel, lowest_within_tie};
-use serde::{Deserialize, Serialize};
 use std::sync::{Arc, OnceLock};
 
 /// States when a new dictionary is drawn.
@@ -176,62 +174,14 @@ impl PreparedSketch {
     /// Returns the model of one trial before its first update.
     pub fn prior(self: &Arc<Self>) -> SketchModel {
         let posterior = SketchedPosterior::new(Arc::clone(&self.gram), self.prior_bound, self.keys.ridge, self.keys.follows());
-        let mut model = self.model(posterior, NystromState::default());
+        let mut model =
+            SketchModel { shared: Arc::clone(self), posterior, drawn_at: 0, uniforms: Vec::new(), wants_symmetric: false };
         if let Some(dictionary) = &self.fixed {
             model.posterior.set_dictionary(dictionary.clone(), None);
             model.posterior.refresh();
         }
         model
     }
-
-    fn model(self: &Arc<Self>, posterior: SketchedPosterior, state: NystromState) -> SketchModel {
-        SketchModel { shared: Arc::clone(self), posterior, state, wants_symmetric: false }
-    }
-
-    /// Restores the model of a saved state; the caller must then set its weights.
-    ///
-    /// # Errors
-    /// If the state is inconsistent.
-    pub fn restore(self: &Arc<Self>, saved: &mut SavedState) -> Result<SketchModel, Error> {
-        let state: NystromState = saved.read("sketch")?;
-        let (gram, posterior) = (Arc::clone(&self.gram), saved.take("posterior"));
-        let posterior = SketchedPosterior::restore(gram, self.prior_bound, self.keys.ridge, self.keys.follows(), posterior);
-        let unreadable = |why: &str| saved.unreadable("state", why);
-        let posterior = posterior.map_err(|source| unreadable(&source.to_string()))?;
-        let (updates, distinct) = (posterior.n_observations(), posterior.visits().n_distinct());
-        if updates < state.drawn_at || state.uniforms.iter().any(|u| !u.is_finite()) {
-            return Err(unreadable("the draws of its dictionary are not possible"));
-        }
-        if ![0, distinct + 1].contains(&state.uniforms.len()) {
-            return Err(unreadable("it holds uniform numbers for another number of points"));
-        }
-        if self.fixed.as_deref().is_some_and(|fixed| fixed != posterior.dictionary()) {
-            return Err(unreadable("its dictionary is not the fixed one of the spec"));
-        }
-        let mut model = self.model(posterior, state);
-        if model.state.symmetric {
-            let dictionary = model.posterior.dictionary().to_vec();
-            let Some(root) = self.root_reaching(&dictionary) else {
-                return Err(unreadable("its coordinates are not those of its domain"));
-            };
-            model.posterior.set_dictionary(dictionary, Some(root));
-            model.posterior.refresh();
-        }
-        Ok(model)
-    }
-}
-
-/// Holds the state that is saved beside the posterior.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-struct NystromState {
-    /// Number of updates when the dictionary was last drawn; 0 before.
-    drawn_at: u64,
-    /// Uniform numbers for the coming update, if one is pending; else empty.
-    ///
-    /// There is one per visited point, and one for a new point.
-    uniforms: Vec<f64>,
-    /// Whether the dictionary has coordinates of the symmetric root.
-    symmetric: bool,
 }
 
 /// Combines a posterior with the rule that draws its dictionary.
@@ -240,10 +190,13 @@ pub struct SketchModel {
     /// What all trials share.
     pub shared: Arc<PreparedSketch>,
     pub posterior: SketchedPosterior,
-    state: NystromState,
-    /// Whether the next dictionary should have coordinates of the symmetric root.
+    /// Number of updates when the dictionary was last drawn; 0 before.
+    drawn_at: u64,
+    /// Uniform numbers for the coming update, if one is pending; else empty.
     ///
-    /// It is not saved, but computed again with the weights of a restored model.
+    /// There is one per visited point, and one for a new point.
+    uniforms: Vec<f64>,
+    /// Whether the next dictionary should have coordinates of the symmetric root.
     pub wants_symmetric: bool,
 }
 
@@ -251,8 +204,8 @@ impl SketchModel {
     /// Proposes a starting point, or scoring with this exploration factor, for the coming update.
     pub fn propose(&mut self, streams: &mut PolicyStreams, beta: f64) -> Proposal {
         // The random numbers of the coming update, once.
-        if self.is_due() && self.state.uniforms.is_empty() {
-            self.state.uniforms = (0..=self.posterior.visits().n_distinct()).map(|_| streams.own.uniform()).collect();
+        if self.is_due() && self.uniforms.is_empty() {
+            self.uniforms = (0..=self.posterior.visits().n_distinct()).map(|_| streams.own.uniform()).collect();
         }
         if self.shared.keys.initial.is_random(self.posterior.n_observations() + 1) {
             return Proposal::Random { source: RandomSource::Design, n_points: self.posterior.basis().n_points() };
@@ -264,7 +217,7 @@ impl SketchModel {
     fn is_due(&self) -> bool {
         match self.shared.keys.resample {
             Resample::EveryRound => true,
-            Resample::Doubling => 2 * self.state.drawn_at <= self.posterior.n_observations() + 1,
+            Resample::Doubling => 2 * self.drawn_at <= self.posterior.n_observations() + 1,
             Resample::Fixed(_) => false,
         }
     }
@@ -273,7 +226,7 @@ impl SketchModel {
     ///
     /// Returns the point's slot. The caller must then set the posterior's weights.
     pub fn update(&mut self, point: usize) -> usize {
-        let uniforms = std::mem::take(&mut self.state.uniforms);
+        let uniforms = std::mem::take(&mut self.uniforms);
         let due = self.is_due();
         let mut variances = Vec::new();
         if due {
@@ -284,10 +237,9 @@ impl SketchModel {
         }
         let slot = self.posterior.visit(point);
         if due {
-            self.state.drawn_at = self.posterior.n_observations();
+            self.drawn_at = self.posterior.n_observations();
             let dictionary = self.draw(&variances, &uniforms, point);
             let root = if self.wants_symmetric { self.shared.root_reaching(&dictionary) } else { None };
-            self.state.symmetric = root.is_some();
             self.posterior.set_dictionary(dictionary, root);
             self.posterior.refresh();
         } else {
@@ -325,14 +277,5 @@ impl SketchModel {
     pub fn recommend(&self) -> Option<usize> {
         let played = self.posterior.visits().points.iter().map(|&point| point as usize);
         lowest_within_tie(&played.map(|point| (point, self.posterior.mean(point))).collect::<Vec<_>>())
-    }
-
-    /// Returns this model's part of a saved state.
-    pub fn save(&self, name: &str) -> serde_json::Value {
-        serde_json::json!({
-            "policy": name,
-            "sketch": self.state,
-            "posterior": self.posterior.save(),
-        })
     }
 }

@@ -4,10 +4,9 @@
 //! sum for each streak. **Invariant:** each play is in one streak, and each streak is released once, in its last round.
 
 use super::mean_noise::MeanNoise;
-use super::{Policy, PolicyMaker, PolicyStreams, Proposal, SavedState, Setting};
+use super::{Policy, PolicyMaker, PolicyStreams, Proposal, Setting};
 use privateer_config::error::{Diagnostic, Error};
 use privateer_privacy::{Query, Released, Signal};
-use serde::{Deserialize, Serialize};
 
 pub(super) trait PhaseRule: Send {
     /// Returns the streaks of a phase, at least one: the place of a point among the survivors, and a number of plays above 0.
@@ -28,7 +27,6 @@ pub(super) type MakeRule = dyn Fn(&Setting) -> Result<(MeanNoise, Box<dyn PhaseR
 pub(super) type StateFacts = dyn Fn(&Setting) -> Vec<(String, serde_json::Value)> + Send + Sync;
 
 pub(super) struct PhasesMaker {
-    pub(super) name: &'static str,
     pub(super) n_points: usize,
     /// Memory of one trial, in bytes.
     pub(super) bytes: f64,
@@ -36,14 +34,7 @@ pub(super) struct PhasesMaker {
     pub(super) facts: Box<StateFacts>,
 }
 
-impl PhasesMaker {
-    fn assemble(&self, setting: &Setting, state: PhaseState) -> Result<PhasesPolicy, Error> {
-        let (noise, rule) = (self.rule)(setting).map_err(Error::input)?;
-        let mut policy = PhasesPolicy { name: self.name, noise, rule, state, streaks: Vec::new(), in_streak: 0 };
-        policy.plan();
-        Ok(policy)
-    }
-}
+impl PhasesMaker {}
 
 impl PolicyMaker for PhasesMaker {
     fn own_bytes(&self) -> f64 {
@@ -54,38 +45,17 @@ impl PolicyMaker for PhasesMaker {
         (self.facts)(setting)
     }
 
-    fn policy(&self, setting: &Setting, saved: Option<serde_json::Value>) -> Result<Box<dyn Policy>, Error> {
-        let Some(mut saved) = SavedState::of(self.name, saved)? else {
-            let survivors = (0..self.n_points as u32).collect();
-            let state = PhaseState { phase: 0, start: 0, plays: 0, survivors, means: Vec::new(), sum: 0.0, best: None };
-            return Ok(Box::new(self.assemble(setting, state)?));
-        };
-        let state: PhaseState = saved.read_all()?;
-        let unreadable = |why: &str| saved.unreadable("state", why);
-        let are_points = state.survivors.iter().chain(&state.best).all(|&point| (point as usize) < self.n_points);
-        if !are_points || state.survivors.is_empty() || !state.survivors.is_sorted_by(|a, b| a < b) {
-            return Err(unreadable("its survivors are no ascending list of points"));
-        }
-        if !state.means.iter().chain([&state.sum]).all(|value| value.is_finite()) || MOST_ROUNDS < state.phase.max(state.start) {
-            return Err(unreadable("a mean or a number of rounds is out of range"));
-        }
-        let mut policy = self.assemble(setting, state)?;
-        let ended = policy.state.means.len();
-        let before = policy.streaks.get(..ended).map(|streaks| streaks.iter().map(|streak| streak.1).sum::<u64>());
-        let open = before.and_then(|before| policy.state.plays.checked_sub(before));
-        let Some(open) = open.filter(|open| policy.streaks.get(ended).is_some_and(|streak| *open < streak.1)) else {
-            return Err(unreadable("its plays are not those of its phase"));
-        };
-        policy.in_streak = open;
+    fn make(&self, setting: &Setting) -> Result<Box<dyn Policy>, Error> {
+        let (noise, rule) = (self.rule)(setting).map_err(Error::input)?;
+        let survivors = (0..self.n_points as u32).collect();
+        let state = PhaseState { phase: 0, start: 0, plays: 0, survivors, means: Vec::new(), sum: 0.0, best: None };
+        let mut policy = PhasesPolicy { noise, rule, state, streaks: Vec::new(), in_streak: 0 };
+        policy.plan();
         Ok(Box::new(policy))
     }
 }
 
-/// Largest number of rounds in a saved state.
-const MOST_ROUNDS: u64 = 1 << 53;
-
-/// What is saved; the streaks of the phase follow from it.
-#[derive(Debug, Clone, Serialize, Deserialize)]
+/// State of a phase.
 pub(super) struct PhaseState {
     /// The phase, 0-based.
     pub(super) phase: u64,
@@ -103,7 +73,6 @@ pub(super) struct PhaseState {
 }
 
 struct PhasesPolicy {
-    name: &'static str,
     noise: MeanNoise,
     rule: Box<dyn PhaseRule>,
     state: PhaseState,
@@ -172,11 +141,5 @@ impl Policy for PhasesPolicy {
         let of_this = highest.map(|(streak, _)| self.state.survivors[self.streaks[streak].0]);
         let only = (0 < self.state.start + self.state.plays).then(|| self.streak().0);
         self.state.best.or(of_this).map(|point| point as usize).or(only)
-    }
-
-    fn save(&self) -> serde_json::Value {
-        let mut state = serde_json::json!(self.state);
-        state["policy"] = self.name.into();
-        state
     }
 }

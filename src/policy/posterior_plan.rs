@@ -1,6 +1,6 @@
 //! Selects the posterior of a GP policy.
 
-use super::{FeaturesPlan, InputNoiseModel, KnownInputs, Problem, SavedState, Setting, SharedInputs, parse_features};
+use super::{FeaturesPlan, InputNoiseModel, KnownInputs, Problem, Setting, SharedInputs, parse_features};
 use privateer_config::error::{Diagnostic, Error};
 use privateer_config::params::Args;
 use privateer_gp::Plays;
@@ -133,27 +133,6 @@ impl PreparedPosterior {
                     Some(axes) => posterior.over_axes(Arc::clone(axes)),
                     None => posterior,
                 })
-            }
-        })
-    }
-
-    /// Restores the posterior of a policy's saved state.
-    ///
-    /// # Errors
-    /// As [`PreparedPosterior::prior`], or if it is not a saved posterior of this kind; the message says what is wrong.
-    pub fn restore(&self, setting: &Setting, mut saved: SavedState) -> Result<Box<dyn Posterior>, Error> {
-        let state = saved.take("posterior");
-        let unreadable = |source: serde_json::Error| saved.unreadable("posterior", source);
-        Ok(match self {
-            Self::Exact(gram, bound) if CovariancePosterior::saved(&state) => {
-                Box::new(CovariancePosterior::restore(Arc::clone(gram), *bound, state).map_err(unreadable)?)
-            }
-            Self::Exact(gram, _) => Box::new(ExactPosterior::restore(Arc::clone(gram), state).map_err(unreadable)?),
-            Self::Own { .. } => {
-                Box::new(ExactPosterior::restore(self.own(setting)?, state).map_err(unreadable)?.over_own_inputs())
-            }
-            Self::Features { table, axes, .. } => {
-                Box::new(FeaturePosterior::restore(Arc::clone(table), axes.clone(), state).map_err(unreadable)?)
             }
         })
     }

@@ -15,15 +15,15 @@ use privateer_privacy::Protection;
 
 /// Reads the keys of `successive-elimination`.
 pub fn parse(args: &Args<'_>) -> PolicyPlan {
-    plan(args, "successive-elimination", Protection::Rewards)
+    plan(args, Protection::Rewards)
 }
 
 /// Reads the keys of `dp-se`.
 pub fn parse_sums(args: &Args<'_>) -> PolicyPlan {
-    plan(args, "dp-se", Protection::Batches)
+    plan(args, Protection::Batches)
 }
 
-fn plan(args: &Args<'_>, name: &'static str, protection: Protection) -> PolicyPlan {
+fn plan(args: &Args<'_>, protection: Protection) -> PolicyPlan {
     let (beta, failure_prob) = (ExplorationFactor::parse(args), failure_prob(args));
     let prepare = move |problem: &Problem| -> Result<Box<dyn PolicyMaker>, Error> {
         let (n_points, rounds) = (problem.listed()?, problem.rounds);
@@ -35,7 +35,6 @@ fn plan(args: &Args<'_>, name: &'static str, protection: Protection) -> PolicyPl
             Ok((noise, Box::new(Epochs { beta, failure_prob, noise, gap, rounds })))
         };
         Ok(Box::new(PhasesMaker {
-            name,
             n_points,
             bytes: 64.0 * n_points as f64,
             rule: Box::new(rule),

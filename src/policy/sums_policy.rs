@@ -9,10 +9,8 @@ use super::parse_features;
 use super::release_rule::ReleaseRule;
 use super::sums_server::{SumsKeys, SumsPolicyShared, SumsServer};
 pub use super::sums_state::SumsPolicyKind;
-use super::sums_state::{SumsPolicyState, are_possible};
-use super::{
-    ExplorationFactor, FeaturesPlan, Initial, Policy, PolicyMaker, PolicyPlan, Problem, SavedState, Setting, SharedInputs,
-};
+use super::sums_state::are_possible;
+use super::{ExplorationFactor, FeaturesPlan, Initial, Policy, PolicyMaker, PolicyPlan, Problem, Setting, SharedInputs};
 use privateer_config::error::{Diagnostic, Error};
 use privateer_config::params::Args;
 use privateer_gp::score::{AxisFeatures, Basis, Moments};
@@ -92,12 +90,12 @@ fn prepare(
 struct SumsMaker(Arc<SumsPolicyShared>);
 
 impl SumsMaker {
-    fn server(&self, setting: &Setting, saved: Option<SumsPolicyState>) -> Result<SumsServer, Error> {
+    fn server(&self, setting: &Setting) -> Result<SumsServer, Error> {
         let facts = setting.sums.ok_or_else(|| Error::Failed {
             problem: format!("policy `{}` was given a mechanism for single rewards", self.0.kind.name),
             hint: "this is a fault of the program, not of the spec: please report it".to_owned(),
         })?;
-        SumsServer::new(Arc::clone(&self.0), facts, setting, saved)
+        SumsServer::new(Arc::clone(&self.0), facts, setting)
     }
 }
 
@@ -114,16 +112,8 @@ impl PolicyMaker for SumsMaker {
         Some(self.0.need)
     }
 
-    fn policy(&self, setting: &Setting, saved: Option<serde_json::Value>) -> Result<Box<dyn Policy>, Error> {
-        let Some(mut saved) = SavedState::of(self.0.kind.name, saved)? else { return Ok(Box::new(self.server(setting, None)?)) };
-        if self.0.axes.is_some() {
-            return Err(saved.unreadable("state", "plays over a product domain are not part of it"));
-        }
-        let state: SumsPolicyState = saved.read_all()?;
-        match state.fault(self.0.table.n_points, self.0.need.n_features, self.0.kind.local) {
-            Some(why) => Err(saved.unreadable("state", why)),
-            None => Ok(Box::new(self.server(setting, Some(state))?)),
-        }
+    fn make(&self, setting: &Setting) -> Result<Box<dyn Policy>, Error> {
+        Ok(Box::new(self.server(setting)?))
     }
 
     fn facts(&self, setting: &Setting) -> Vec<(String, serde_json::Value)> {
@@ -133,7 +123,7 @@ impl PolicyMaker for SumsMaker {
             ("largest norm of a point's features".to_owned(), shared.norm.into()),
             ("most releases".to_owned(), shared.need.releases.into()),
         ]);
-        if let Ok(server) = self.server(setting, None) {
+        if let Ok(server) = self.server(setting) {
             facts.push(("noise scale of beta".to_owned(), server.noise_std.into()));
         }
         facts
@@ -170,7 +160,7 @@ impl PolicyMaker for SumsMaker {
                 "use features of a kernel",
             );
         };
-        let mut server = self.server(setting, None)?;
+        let mut server = self.server(setting)?;
         if !server.set_sums(sums) {
             return refuse("the parameters have left the range of f64".to_owned(), "use the file as the run wrote it");
         }

@@ -2,7 +2,7 @@
 
 use super::noise_spectrum::{NoiseBounds, SpectrumPlan};
 use super::release_rule::{Extrapolation, ReleaseRule};
-use super::sums_state::{SumsPolicyKind, SumsPolicyState};
+use super::sums_state::SumsPolicyKind;
 use super::{
     ExplorationFactor, FeaturesPlan, Initial, Policy, PolicyModel, PolicyStreams, Problem, Proposal, RandomSource, Setting,
 };
@@ -59,7 +59,22 @@ pub struct SumsServer {
     pub(super) noise_std: f64,
     posterior: SumsPosterior,
     bounds: NoiseBounds,
-    state: SumsPolicyState,
+    /// The coming round, 1-based.
+    round: u64,
+    /// The sums that the model is computed from.
+    released: Arc<Sums>,
+    /// The sum of all items, where users add their own noise.
+    ///
+    /// The model takes it over on its schedule.
+    items: Option<Sums>,
+    /// Number of releases received.
+    releases: u64,
+    /// The round after which the next release is requested; 0 if there is none.
+    next_release: u64,
+    /// Number of rounds in which eigenvalues had to be raised.
+    repaired: u64,
+    /// Points played, ascending.
+    played: Vec<u32>,
     /// The points played and their features.
     plays: Plays,
     /// Whether a backend still has to apply a change of the model.
@@ -71,16 +86,11 @@ pub struct SumsServer {
 }
 
 impl SumsServer {
-    /// Creates the server in a saved state, or before its first round.
+    /// Creates the server before its first round.
     ///
     /// # Errors
     /// If beta needs the scale of the noise and it is unknown.
-    pub(super) fn new(
-        shared: Arc<SumsPolicyShared>,
-        facts: SumsFacts,
-        setting: &Setting,
-        saved: Option<SumsPolicyState>,
-    ) -> Result<Self, Error> {
+    pub(super) fn new(shared: Arc<SumsPolicyShared>, facts: SumsFacts, setting: &Setting) -> Result<Self, Error> {
         let reward = &setting.facts;
         let half_range = facts.clip.or(reward.range).map(|(lo, hi)| 0.5 * (hi - lo));
         let known = reward.noise_variance.map(libm::sqrt).or(half_range).or(reward.noise_bound);
@@ -90,27 +100,20 @@ impl SumsServer {
         };
         let SumsPolicyShared { ref table, prior_bound, norm, need, .. } = *shared;
         let posterior = SumsPosterior::new(Arc::clone(table), prior_bound, 1.0 / norm, shared.ridge());
-        let state = saved.unwrap_or_else(|| {
-            let empty = Sums::empty(need.n_features, if need.epochs == Epochs::One { need.rounds } else { 1 });
-            SumsPolicyState {
-                policy: shared.kind.name.to_owned(),
-                round: 1,
-                items: shared.kind.local.then(|| empty.clone()),
-                released: Arc::new(empty),
-                releases: 0,
-                next_release: 1,
-                repaired: 0,
-                played: Vec::new(),
-            }
-        });
-        let repaired = state.repaired;
+        let empty = Sums::empty(need.n_features, if need.epochs == Epochs::One { need.rounds } else { 1 });
         let mut server = Self {
             facts,
             bound: reward.bound,
             noise_std,
             posterior,
-            bounds: shared.keys.spectrum.at(&facts, &state.released, need.n_features, shared.ridge(), shared.keys.failure_prob),
-            state,
+            bounds: shared.keys.spectrum.at(&facts, &empty, need.n_features, shared.ridge(), shared.keys.failure_prob),
+            round: 1,
+            items: shared.kind.local.then(|| empty.clone()),
+            released: Arc::new(empty),
+            releases: 0,
+            next_release: 1,
+            repaired: 0,
+            played: Vec::new(),
             plays: Plays::new(Arc::clone(table), shared.axes.clone()),
             changed: true,
             open: false,
@@ -118,13 +121,13 @@ impl SumsServer {
             shared,
         };
         server.refresh();
-        server.state.repaired = repaired;
+        server.repaired = 0;
         Ok(server)
     }
 
     /// Sets the sums and recomputes the model; returns whether it is finite.
     pub(super) fn set_sums(&mut self, sums: Sums) -> bool {
-        self.state.released = Arc::new(sums);
+        self.released = Arc::new(sums);
         self.refresh();
         !self.broken
     }
@@ -152,8 +155,7 @@ impl SumsServer {
     /// Bounds the noise of the sums; their factor is left open.
     fn open(&mut self) {
         let SumsPolicyShared { keys, need, .. } = &*self.shared;
-        self.bounds =
-            keys.spectrum.at(&self.facts, &self.state.released, need.n_features, self.shared.ridge(), keys.failure_prob);
+        self.bounds = keys.spectrum.at(&self.facts, &self.released, need.n_features, self.shared.ridge(), keys.failure_prob);
         self.open = true;
     }
 
@@ -169,7 +171,7 @@ impl SumsServer {
         let gain = |least: f64| (self.posterior.log_determinant() - m * libm::log(ridge + least)).max(0.0);
         let theory = || {
             // rho beta^{1/2} [Dubey2021, Theorem 1]; t B eps is the error of the features, relative to k(x, x).
-            let error = self.state.round as f64 * self.bound * table.kernel_error / (norm * norm) / libm::sqrt(below);
+            let error = self.round as f64 * self.bound * table.kernel_error / (norm * norm) / libm::sqrt(below);
             let bias = if self.shared.kind.linear {
                 // [ShariffSheffet2018, proposition 4]: the ridge is part of the spectrum.
                 self.bound * libm::sqrt(greatest + ridge)
@@ -186,23 +188,23 @@ impl SumsServer {
 
     /// Opens the model with the current sums and schedules the next release.
     fn take(&mut self) {
-        self.state.releases += 1;
+        self.releases += 1;
         self.open();
         let need = &self.shared.need;
         let m = need.n_features;
         let sums = Extrapolation {
-            gram: self.state.released.parts(m).0,
+            gram: self.released.parts(m).0,
             diagonal: self.bounds.shift + self.shared.ridge(),
             floor: self.shared.ridge(),
-            users: self.state.released.users,
+            users: self.released.users,
             n: m,
         };
-        let left = need.releases.saturating_sub(self.state.releases);
-        self.state.next_release = self.shared.keys.release.next(self.state.round, need.rounds, left, &sums).unwrap_or(0);
+        let left = need.releases.saturating_sub(self.releases);
+        self.next_release = self.shared.keys.release.next(self.round, need.rounds, left, &sums).unwrap_or(0);
     }
 
     fn is_due(&self) -> bool {
-        self.state.round == self.state.next_release
+        self.round == self.next_release
     }
 }
 
@@ -212,28 +214,28 @@ impl SumsServer {
     /// The caller must then pass [`SumsServer::open_factor`] to `take_together`, and its result to [`SumsServer::close_factor`],
     /// before any other call.
     pub fn update_open(&mut self, point: usize, signal: &Released<Signal>) {
-        if let Err(place) = self.state.played.binary_search(&(point as u32)) {
-            self.state.played.insert(place, point as u32);
+        if let Err(place) = self.played.binary_search(&(point as u32)) {
+            self.played.insert(place, point as u32);
         }
         match signal.value() {
             Signal::Sums(sums) => {
-                self.state.released = Arc::clone(sums);
+                self.released = Arc::clone(sums);
                 // Without privacy, servers of the local model receive sums too.
-                if self.state.items.is_some() {
-                    self.state.items = Some(Sums::clone(sums));
+                if self.items.is_some() {
+                    self.items = Some(Sums::clone(sums));
                 }
                 self.take();
             }
             Signal::Item(item) => {
                 let due = self.is_due();
-                if let Some(items) = &mut self.state.items {
+                if let Some(items) = &mut self.items {
                     items.entries.iter_mut().zip(&item.entries).for_each(|(sum, entry)| *sum += entry);
                     items.users += item.users;
                     // The noises of different users are independent, so their variances add.
                     items.gram_std = libm::hypot(items.gram_std, item.gram_std);
                     items.moment_std = libm::hypot(items.moment_std, item.moment_std);
                     if due {
-                        self.state.released = Arc::new(items.clone());
+                        self.released = Arc::new(items.clone());
                     }
                 }
                 if due {
@@ -242,13 +244,13 @@ impl SumsServer {
             }
             Signal::Nothing | Signal::Reward(_) | Signal::Choice(_) => {}
         }
-        self.state.round += 1;
+        self.round += 1;
     }
 
     /// Returns the model whose factor is left to be computed, and the sums that it is computed from.
     pub fn open_factor(&mut self) -> Option<(&mut SumsPosterior, SumsUpdate<'_>)> {
         let (m, ridge) = (self.shared.need.n_features, self.shared.ridge());
-        let (gram, moment) = self.state.released.parts(m);
+        let (gram, moment) = self.released.parts(m);
         let always = self.bounds.clips;
         let repair = Repair { always, floor: if always { self.bounds.floor + ridge } else { ridge } };
         let sums = SumsUpdate { gram, moment, diagonal: self.bounds.shift + ridge, repair };
@@ -258,7 +260,7 @@ impl SumsServer {
     /// Takes whether the computed factor was repaired.
     pub fn close_factor(&mut self, repaired: Result<bool, Unusable>) {
         match repaired {
-            Ok(repaired) => self.state.repaired += u64::from(repaired),
+            Ok(repaired) => self.repaired += u64::from(repaired),
             Err(Unusable) => self.broken = true,
         }
         (self.open, self.changed) = (false, true);
@@ -266,14 +268,14 @@ impl SumsServer {
 
     /// Returns the number of rounds in which noise left the model indefinite and it was repaired.
     pub fn repaired(&self) -> u64 {
-        self.state.repaired
+        self.repaired
     }
 
     /// Returns the last release, or the sum of all items; neither contains the points played.
     ///
     /// It is the part of the model that may be published, enough for [`super::PolicyMaker::predict`].
     pub fn parameters(&self) -> serde_json::Value {
-        serde_json::json!(self.state.items.as_ref().unwrap_or(&self.state.released))
+        serde_json::json!(self.items.as_ref().unwrap_or(&self.released))
     }
 }
 
@@ -294,7 +296,7 @@ impl PolicyModel for SumsServer {
 impl Policy for SumsServer {
     fn propose(&mut self, _streams: &mut PolicyStreams) -> Proposal {
         let SumsPolicyShared { keys, table, .. } = &*self.shared;
-        if keys.initial.is_random(self.state.round) {
+        if keys.initial.is_random(self.round) {
             return Proposal::Random { source: RandomSource::Design, n_points: table.n_points };
         }
         Proposal::Score { beta: self.beta() }
@@ -321,16 +323,8 @@ impl Policy for SumsServer {
     }
 
     fn recommend(&self) -> Option<usize> {
-        let means: Vec<(usize, f64)> = self
-            .state
-            .played
-            .iter()
-            .map(|&point| (point as usize, self.posterior.mean(self.plays.features(point as usize))))
-            .collect();
+        let means: Vec<(usize, f64)> =
+            self.played.iter().map(|&point| (point as usize, self.posterior.mean(self.plays.features(point as usize)))).collect();
         lowest_within_tie(&means)
-    }
-
-    fn save(&self) -> serde_json::Value {
-        serde_json::json!(self.state)
     }
 }

@@ -27,7 +27,7 @@ pub fn parse(args: &Args<'_>) -> PolicyPlan {
     let theta = args.number("tail_parameter", doc).at_least(0.1).at_most(10.0).optional("`tails` decides");
     let doc = "the noise exceeds x in magnitude with probability at most exp(-(x/tail_scale)^(1/theta))";
     let sub_weibull = theta.zip(Some(args.number("tail_scale", doc).above(0.0).or(1.0)));
-    gp_plan(args, "tgp-ucb", Ridge::Stated(1.0), PosteriorPlan::parse, move |setting, ridge| {
+    gp_plan(args, Ridge::Stated(1.0), PosteriorPlan::parse, move |setting, ridge| {
         let (tail, bound, root) = (Tail::of(setting, tails, sub_weibull)?, setting.facts.bound, libm::sqrt(ridge));
         let noise = noise_of(beta, setting, tail)?;
         let factor = move |round: &RoundFacts| {

@@ -4,13 +4,11 @@
 //! `sqrt(2 ln t / n)` for rewards in [0, 1]. Noise of a local mechanism counts in R, and Laplace noise has a bound of its own.
 
 use super::mean_noise::MeanNoise;
-use super::{ExplorationFactor, Policy, PolicyMaker, PolicyPlan, PolicyStreams, Problem, Proposal, SavedState, Setting};
+use super::{ExplorationFactor, Policy, PolicyMaker, PolicyPlan, PolicyStreams, Problem, Proposal, Setting};
 use privateer_config::error::Error;
 use privateer_config::params::Args;
 use privateer_gp::posterior::Visits;
 use privateer_privacy::{Released, Signal};
-
-const NAME: &str = "ucb1";
 
 /// Reads the policy's keys.
 pub fn parse(args: &Args<'_>) -> PolicyPlan {
@@ -26,15 +24,18 @@ struct Ucb1Maker {
 }
 
 impl PolicyMaker for Ucb1Maker {
-    fn policy(&self, setting: &Setting, saved: Option<serde_json::Value>) -> Result<Box<dyn Policy>, Error> {
-        let saved = SavedState::of(NAME, saved)?.map(|mut saved| saved.visits(self.n_points));
-        let visits = saved.transpose()?.unwrap_or_default();
+    fn make(&self, setting: &Setting) -> Result<Box<dyn Policy>, Error> {
         let noise = MeanNoise::of(setting).map_err(Error::input)?;
-        let (arms, told) = (vec![0.0; self.n_points], visits.n_observations());
-        let mut policy =
-            Ucb1 { beta: self.beta, noise, visits, told, means: arms.clone(), deviations: arms.clone(), scores: arms };
-        (0..policy.visits.n_distinct()).for_each(|slot| policy.refresh(slot));
-        Ok(Box::new(policy))
+        let (visits, arms) = (Visits::default(), vec![0.0; self.n_points]);
+        Ok(Box::new(Ucb1 {
+            beta: self.beta,
+            noise,
+            visits,
+            told: 0,
+            means: arms.clone(),
+            deviations: arms.clone(),
+            scores: arms,
+        }))
     }
 }
 
@@ -48,14 +49,6 @@ struct Ucb1 {
     deviations: Vec<f64>,
     /// Memory that is used again.
     scores: Vec<f64>,
-}
-
-impl Ucb1 {
-    fn refresh(&mut self, slot: usize) {
-        let (arm, n) = (self.visits.points[slot] as usize, self.visits.counts[slot] as f64);
-        self.means[arm] = self.visits.sums[slot] / n;
-        self.deviations[arm] = libm::sqrt(self.noise.variance(n));
-    }
 }
 
 impl Policy for Ucb1 {
@@ -86,14 +79,12 @@ impl Policy for Ucb1 {
         let Some(reward) = signal.reward() else { return };
         let (slot, _) = self.visits.add(point, reward);
         self.told += 1;
-        self.refresh(slot);
+        let (arm, n) = (self.visits.points[slot] as usize, self.visits.counts[slot] as f64);
+        self.means[arm] = self.visits.sums[slot] / n;
+        self.deviations[arm] = libm::sqrt(self.noise.variance(n));
     }
 
     fn recommend(&self) -> Option<usize> {
         self.visits.best_average()
-    }
-
-    fn save(&self) -> serde_json::Value {
-        serde_json::json!({ "policy": NAME, "visits": self.visits })
     }
 }

@@ -1,12 +1,10 @@
 //! Implements `uniform`: a uniformly random point, the baseline that a private policy must beat.
 
-use super::{Policy, PolicyMaker, PolicyPlan, PolicyStreams, Problem, Proposal, RandomSource, SavedState, Setting};
+use super::{Policy, PolicyMaker, PolicyPlan, PolicyStreams, Problem, Proposal, RandomSource, Setting};
 use privateer_config::error::Error;
 use privateer_config::params::Args;
 use privateer_gp::posterior::Visits;
 use privateer_privacy::{Released, Signal};
-
-const NAME: &str = "uniform";
 
 /// Reads the policy's keys; there are none.
 pub fn parse(_args: &Args<'_>) -> PolicyPlan {
@@ -21,10 +19,8 @@ struct UniformMaker {
 }
 
 impl PolicyMaker for UniformMaker {
-    fn policy(&self, _setting: &Setting, saved: Option<serde_json::Value>) -> Result<Box<dyn Policy>, Error> {
-        let saved = SavedState::of(NAME, saved)?.map(|mut saved| saved.visits(self.n_points));
-        let visits = saved.transpose()?.unwrap_or_default();
-        Ok(Box::new(UniformPolicy { n_points: self.n_points, visits }))
+    fn make(&self, _setting: &Setting) -> Result<Box<dyn Policy>, Error> {
+        Ok(Box::new(UniformPolicy { n_points: self.n_points, visits: Visits::default() }))
     }
 }
 
@@ -46,9 +42,5 @@ impl Policy for UniformPolicy {
     /// Returns the point with the highest average released reward, because there is no model.
     fn recommend(&self) -> Option<usize> {
         self.visits.best_average()
-    }
-
-    fn save(&self) -> serde_json::Value {
-        serde_json::json!({ "policy": NAME, "visits": self.visits })
     }
 }

@@ -3,27 +3,22 @@
 //! Reward `y` was observed in a round of truncation level `b`. A coefficient `u` retains it if `|u y| <= b`, that is, if
 //! its key `|y| / b` is at most `1 / |u|`. Rewards are stored in ascending order of keys, in blocks with running sums.
 
-use serde::{Deserialize, Serialize};
-
 /// Largest number of rewards in a block; a longer block is halved.
 const BLOCK: usize = 128;
 
 /// Rewards of one point in ascending order of their keys.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-#[serde(transparent)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct SortedRewards {
     blocks: Vec<RewardBlock>,
 }
 
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq)]
 struct RewardBlock {
     keys: Vec<f64>,
     rewards: Vec<f64>,
     /// Sums of the first 1, 2, … rewards.
-    #[serde(skip)]
     sums: Vec<f64>,
     /// Sum of all blocks before this one.
-    #[serde(skip)]
     before: f64,
 }
 
@@ -106,25 +101,6 @@ impl SortedRewards {
             count => block.before + block.sums[count - 1],
         }
     }
-
-    /// Recomputes the sums of a saved list after checking it.
-    pub fn restored(mut self) -> Result<Self, &'static str> {
-        let mut last = 0.0;
-        for block in &mut self.blocks {
-            if block.keys.is_empty() || block.keys.len() != block.rewards.len() || BLOCK < block.keys.len() {
-                return Err("a block of rewards has an impossible length");
-            }
-            for (&key, &reward) in block.keys.iter().zip(&block.rewards) {
-                if !(key.is_finite() && last <= key && reward.is_finite()) {
-                    return Err("rewards are not finite or not in order");
-                }
-                last = key;
-            }
-            block.sum_from(0);
-        }
-        self.sum_blocks_from(0);
-        Ok(self)
-    }
 }
 
 #[cfg(test)]
@@ -154,9 +130,6 @@ mod tests {
                 prop_assert!((sorted.kept(u) - literal).abs() <= 1e-13 * magnitude, "{} {} {}", u, sorted.kept(u), literal);
             }
             prop_assert!((sorted.total() - all.iter().map(|(y, _)| y).sum::<f64>()).abs() <= 1e-13 * magnitude);
-            let text = serde_json::to_string(&sorted).expect("JSON");
-            let again: SortedRewards = serde_json::from_str(&text).expect("its own text");
-            prop_assert_eq!(again.restored().expect("whole"), sorted);
         }
     }
 
@@ -165,17 +138,5 @@ mod tests {
         let mut sorted = SortedRewards::default();
         [5.0, -1e12, 3.0].into_iter().for_each(|reward| sorted.insert(reward, f64::INFINITY));
         assert_eq!((sorted.largest_key(), sorted.kept(1e9)), (0.0, 8.0 - 1e12));
-    }
-
-    #[test]
-    fn damaged_lists_are_refused() {
-        let of = |keys: Vec<f64>, rewards: Vec<f64>| SortedRewards {
-            blocks: vec![RewardBlock { keys, rewards, ..RewardBlock::default() }],
-        };
-        assert!(of(vec![1.0, 0.5], vec![1.0, 0.5]).restored().is_err());
-        assert!(of(vec![1.0], vec![]).restored().is_err());
-        assert!(of(vec![], vec![]).restored().is_err());
-        assert!(of(vec![f64::NAN], vec![1.0]).restored().is_err());
-        assert!(of(vec![1.0, 1.0], vec![1.0, -1.0]).restored().is_ok());
     }
 }

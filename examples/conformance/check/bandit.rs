@@ -1,6 +1,6 @@
 //! Registered policies on stored problems, and whole runs of them through the CPU backend on stored rewards.
 
-use super::read::{Read, all, get, kernel, line, list, rounds, stated};
+use super::read::{Read, all, get, kernel, last_true, line, list, rounds, stated};
 use privateer::engine::decide;
 use privateer::policy::moma_gp_ucb::median_distances;
 use privateer::policy::{
@@ -10,10 +10,10 @@ use privateer::registry::{MECHANISMS, POLICIES, find};
 use privateer_backend::{Backend, Cpu, Screen};
 use privateer_config::error::Sources;
 use privateer_config::params::{Args, Entry, Node, Sink, Table, Value as Written};
-use privateer_gp::kernel::Kernel;
+use privateer_gp::kernel::{Kernel, Lengthscales, squared_exponential::SquaredExponential};
 use privateer_gp::nystrom::Embedding;
 use privateer_gp::posterior::{ExactPosterior, SketchedPosterior};
-use privateer_gp::score::{Candidates, GramSource, ScoreModel, TrialScore};
+use privateer_gp::score::{Candidates, GramSource, Moments, ScoreModel, TrialScore};
 use privateer_gp::{KernelGram, Points, tabulated};
 use privateer_numerics::linalg::solve_lower;
 use privateer_numerics::rng::{Purpose, Stream, Streams};
@@ -203,22 +203,31 @@ pub fn mechanism(
     Ok((entry.build)(&request, &setting(bound, Some(noise_bound), 1).facts)?)
 }
 
-/// The truncation levels of a policy that keeps rewards sorted by `|reward| / level`, from its saved state.
-pub fn levels(policy: &dyn Policy) -> Read<Vec<f64>> {
-    let lists: Vec<Vec<Value>> = get(&policy.save(), "rewards")?;
-    let mut levels = Vec::new();
-    for block in lists.into_iter().flatten() {
-        let (rewards, keys): (Vec<f64>, Vec<f64>) = (get(&block, "rewards")?, get(&block, "keys")?);
-        levels.extend(rewards.into_iter().zip(keys).map(|(reward, key)| reward.abs() / key));
-    }
-    Ok(levels)
+/// The registered policy over points too far apart to tell of each other.
+pub fn apart(terms: &Terms, policy: &str, variance: f64, dictionary: &[f64], users: Option<u64>) -> Read<Box<dyn PolicyMaker>> {
+    let kernel: Arc<dyn Kernel> = Arc::new(SquaredExponential::new(Lengthscales::Isotropic(0.01), variance));
+    terms.maker(policy, (kernel, Points::new(1, (0..50).map(f64::from).collect())), (1.0, dictionary, users))
 }
 
-/// The sum of the rewards that a policy has admitted at a point, from its saved state.
-pub fn admitted(policy: &dyn Policy, point: usize) -> f64 {
-    let visits = policy.save()["posterior"]["visits"].take();
-    let slot = visits["points"].as_array().into_iter().flatten().position(|p| p.as_u64() == Some(point as u64));
-    slot.and_then(|slot| visits["sums"][slot].as_f64()).unwrap_or(0.0)
+/// The truncation level of `ata-gp-ucb` with `m` features, from the largest first reward that moves its mean.
+pub fn level_over(terms: &Terms, m: usize) -> Read<f64> {
+    let dictionary: Vec<f64> = (0..m).map(|point| point as f64).collect();
+    let maker = apart(terms, "ata-gp-ucb", 1.0, &dictionary, None)?;
+    let moves = |reward: f64| {
+        let mut policy = maker.make(&terms.setting())?;
+        policy.propose(&mut unused_streams());
+        policy.update(0, &released(reward)?);
+        let mean = policy.scores().ok_or("the policy has no model")?.exact(0).mean;
+        Ok(0.5 * reward < mean * (1.0 + terms.ridge))
+    };
+    // The only coordinate of V^{-1/2} phi that is not 0 is 1/sqrt(1 + ridge).
+    Ok(last_true(1e-6, 1e9, 100, moves)? / libm::sqrt(1.0 + terms.ridge))
+}
+
+/// Whether a model took this reward as 0 at a point with these moments before, from how far its mean moved.
+fn is_truncated(before: Moments, mean: f64, reward: f64, ridge: f64) -> bool {
+    let admitted = before.mean + (mean - before.mean) * (before.variance + ridge) / before.variance;
+    admitted.abs() < (admitted - reward).abs()
 }
 
 /// Runs of a file and the policies that they are of.
@@ -257,6 +266,7 @@ fn play(file: &Value, run: &Value, name: &str, policy: &str) -> Read<Value> {
     let gram = tabulated(KernelGram::new(kernel(file)?, points.clone()));
     let dictionary: Vec<f64> = get(file, "dictionary")?;
     let maker = terms.maker(policy, (kernel(file)?, points), (scale, &dictionary, users))?;
+    let mut epochs = users.map(|users| Epochs::new(&gram, terms.ridge, &dictionary, users as usize));
     let mut screen = screen(maker.as_ref())?;
     let mut policy = maker.make(&terms.setting())?;
     let (mut idx, mut betas, mut truncated, mut epoch_points) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
@@ -268,25 +278,23 @@ fn play(file: &Value, run: &Value, name: &str, policy: &str) -> Read<Value> {
         }
         epoch_points.extend(beta.map(|_| point));
         betas.extend(beta);
-        let before = admitted(policy.as_ref(), point);
-        policy.update(point, &released(values[point] + draw)?);
-        if admitted(policy.as_ref(), point) == before {
+        let (before, reward) = (policy.scores().ok_or("the policy has no model")?.exact(point), values[point] + draw);
+        policy.update(point, &released(reward)?);
+        let model = policy.scores().ok_or("the policy has no model")?;
+        if is_truncated(before, model.exact(point).mean, reward, terms.ridge) {
             truncated.push(round);
         }
         idx.push(point);
         if MEANS_AFTER.contains(&round) {
-            let model = policy.scores().ok_or("the policy has no model")?;
             means_after.extend((0..n).map(|point| model.exact(point).mean));
         }
-        if round % epoch == 0 {
-            let state = policy.save();
-            chosen.push(state["epochs"]["chosen"].clone());
-            if let Some(k) = users {
-                distances.extend(epoch_distances(&gram, terms.ridge, &state, k as usize)?);
-            }
+        if let Some(epochs) = &mut epochs
+            && let Some((medians, estimate)) = epochs.take(point, reward, model)?
+        {
+            distances.extend(medians);
+            chosen.push(estimate);
         }
     }
-    let levels = if name.starts_with("ata") { levels(policy.as_ref())? } else { Vec::new() };
     let model = policy.scores().ok_or("the policy has no model")?;
     let (means, variances): (Vec<f64>, Vec<f64>) = (0..n).map(|point| model.exact(point)).map(|m| (m.mean, m.variance)).unzip();
     // Over a fixed dictionary the number of features, and with it beta, is the same from the second update on.
@@ -305,7 +313,7 @@ fn play(file: &Value, run: &Value, name: &str, policy: &str) -> Read<Value> {
     );
     if name.starts_with("ata") {
         // One level for all rounds: the dictionary is fixed.
-        found["b_tau"] = if levels.len() == idx.len() { farthest(&levels, &run["b_tau"]) } else { json!(levels) };
+        found["b_tau"] = json!(level_over(&terms, model.basis_points().len())?);
         if !run["theta_final"].is_null() {
             found["theta_final"] = json!(theta(gram.as_ref(), model)?);
         }
@@ -320,14 +328,50 @@ fn farthest(numbers: &[f64], stated: &Value) -> Value {
     json!(numbers.iter().max_by(|a, b| distance(a).total_cmp(&distance(b))))
 }
 
-/// Median distances of the k estimates, from a saved state.
-fn epoch_distances(gram: &Arc<dyn GramSource>, ridge: f64, state: &Value, k: usize) -> Read<Vec<f64>> {
-    let bound = ExactPosterior::prior_bound(gram.as_ref());
-    let saved = state["posterior"].clone();
-    let posterior = SketchedPosterior::restore(Arc::clone(gram), bound, ridge, true, saved)?;
-    let mut whitened = posterior.moments(&get::<Vec<f64>>(state, "epochs/sums")?, k);
-    posterior.whiten(&mut whitened);
-    Ok(median_distances(&(0..k).map(|user| whitened.column(user)).collect::<Vec<_>>()))
+/// The k estimates of `moma-gp-ucb` over a fixed dictionary, computed from the rewards that the policy is told.
+struct Epochs {
+    posterior: SketchedPosterior,
+    k: usize,
+    /// Rewards of the current epoch.
+    rewards: Vec<f64>,
+    /// Sums of each user's rewards at each visited point.
+    sums: Vec<f64>,
+}
+
+impl Epochs {
+    fn new(gram: &Arc<dyn GramSource>, ridge: f64, dictionary: &[f64], k: usize) -> Self {
+        let bound = ExactPosterior::prior_bound(gram.as_ref());
+        let mut posterior = SketchedPosterior::new(Arc::clone(gram), bound, ridge, true);
+        posterior.set_dictionary(dictionary.iter().map(|&point| point as u32).collect(), None);
+        posterior.refresh();
+        Self { posterior, k, rewards: Vec::new(), sums: Vec::new() }
+    }
+
+    /// Takes one reward; at the end of an epoch, the median distances and the estimate whose means the policy's model has.
+    fn take(&mut self, point: usize, reward: f64, model: &dyn ScoreModel) -> Read<Option<(Vec<f64>, usize)>> {
+        let (posterior, k) = (&mut self.posterior, self.k);
+        self.rewards.push(reward);
+        if self.rewards.len() < k {
+            return Ok(None);
+        }
+        let slot = posterior.visit(point);
+        posterior.follow(slot);
+        self.sums.resize(posterior.visits().n_distinct() * k, 0.0);
+        self.sums[slot * k..].iter_mut().zip(self.rewards.drain(..)).for_each(|(sum, reward)| *sum += reward);
+        let moments = posterior.moments(&self.sums, k);
+        let mut whitened = moments.clone();
+        posterior.whiten(&mut whitened);
+        let medians = median_distances(&(0..k).map(|user| whitened.column(user)).collect::<Vec<_>>());
+        let mut apart = |user: usize| {
+            let mut theta = moments.column(user);
+            posterior.solve(&mut theta);
+            posterior.set_theta(theta);
+            let points = 0..posterior.basis().n_points();
+            points.map(|point| (posterior.mean(point) - model.exact(point).mean).abs()).fold(0.0, f64::max)
+        };
+        let chosen = (0..k).find(|&user| apart(user) < 1e-12).ok_or("the policy's means are those of no estimate")?;
+        Ok(Some((medians, chosen)))
+    }
 }
 
 /// `O L^{-1}` times the means of the dictionary's points, which are `L` times the weights of their coordinates.

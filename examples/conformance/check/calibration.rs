@@ -1,13 +1,14 @@
 //! Calibrations and betas: the Gaussian budget, the Laplace scale, the betas and levels of all policies, `q` and `k`, and the
 //! constants v, c and K behind them, solved for in the betas.
 
-use super::bandit::{Noise, Terms, admitted, levels, mechanism, released, unused_streams};
+use super::bandit::{Noise, Terms, apart, level_over, mechanism, released, unused, unused_streams};
 use super::joint::{joint_spectrum, local_spectrum};
 use super::read::{Read, all, budget, each, get, last_true, rounds};
-use privateer::policy::{Policy, PolicyMaker, Proposal};
+use privateer::policy::{Policy, PolicyStreams, Proposal};
 use privateer_gp::Points;
+use privateer_gp::kernel::Kernel;
 use privateer_gp::kernel::linear::LinearKernel;
-use privateer_gp::kernel::{Kernel, Lengthscales, squared_exponential::SquaredExponential};
+use privateer_numerics::rng::{Purpose, Streams};
 use privateer_privacy::accounting::zcdp;
 use privateer_privacy::printed::{dubey2021, dubey2021_local};
 use privateer_privacy::{Calibration, gdp_mu};
@@ -76,7 +77,6 @@ fn local(row: &Value) -> Read<Value> {
     let igp = IGP.map(|(round, gain)| beta_at(&bounded, "igp-ucb", round, gain)).into_iter().collect::<Read<Vec<f64>>>()?;
     let tgp = each(row, "tgp_beta", |at| Ok(json!({ "beta": beta_at(&terms, "tgp-ucb", rounds(at, "t")?, get(at, "info")?)? })))?;
     let tgp_levels = LEVELS.map(|round| level(&terms, round)).into_iter().collect::<Read<Vec<f64>>>()?;
-    let level_over = |m| -> Read<f64> { Ok(levels(updated(&terms, "ata-gp-ucb", m, None)?.as_ref())?.pop().ok_or("no level")?) };
     let (ata, moma) = (betas(&terms, "ata-gp-ucb", None)?, betas(&terms, "moma-gp-ucb", Some(3))?);
     // c: what beta of MoMA grows by over its first, `3 sqrt(9 m c / ridge)`.
     let c = (growth(&moma) / 3.0).powi(2) * terms.ridge / (9.0 * FEATURES[3] as f64);
@@ -92,7 +92,7 @@ fn local(row: &Value) -> Read<Value> {
         "igp": igp,
         "tgp_b": tgp_levels,
         "tgp_beta": tgp,
-        "ata_b": FEATURES[1..].iter().map(|&m| level_over(m)).collect::<Read<Vec<f64>>>()?,
+        "ata_b": FEATURES[1..].iter().map(|&m| level_over(&terms, m)).collect::<Read<Vec<f64>>>()?,
         "v": moment(&terms, &ata),
         "ata_beta": ata,
         "moma_beta": moma,
@@ -103,18 +103,16 @@ fn local(row: &Value) -> Read<Value> {
     }))
 }
 
-/// The registered policy as it would stand before `round` with this information gain: a saved state, moved there.
+/// The registered policy over one point, before `round` and with this information gain: rewards of 0 were played before.
 fn standing(terms: &Terms, policy: &str, round: u64, gain: f64) -> Read<Box<dyn Policy>> {
-    // One point with any covariance: beta values look at round and gain alone.
-    let kernel: Arc<dyn Kernel> = Arc::new(LinearKernel::new(1.0, 0.0));
+    // n plays of a point with variance v have the gain ln(1 + n v / ridge) / 2; beta values look at round and gain alone.
+    let plays = round - 1;
+    let variance = if plays == 0 { 1.0 } else { libm::expm1(2.0 * gain) * terms.ridge / plays as f64 };
+    let kernel: Arc<dyn Kernel> = Arc::new(LinearKernel::new(variance, 0.0));
     let maker = terms.maker(policy, (kernel, Points::new(1, vec![1.0])), (1.0, &[], None))?;
-    let mut state = maker.make(&terms.setting())?.save();
-    let mut put = |pointer: &str, value: Value| state.pointer_mut(pointer).map(|at| *at = value);
-    put("/round", round.into()).ok_or("a saved state has no round")?;
-    // Small domains keep it in another place.
-    let gain = put("/posterior/model/gain", gain.into()).or_else(|| put("/posterior/start_gain", gain.into()));
-    gain.ok_or("a saved state has no information gain")?;
-    Ok(maker.restore(&terms.setting(), state)?)
+    let (mut policy, nothing) = (maker.make(&terms.setting())?, released(0.0)?);
+    (0..plays).for_each(|_| policy.update(0, &nothing));
+    Ok(policy)
 }
 
 fn beta(mut policy: Box<dyn Policy>) -> Read<f64> {
@@ -131,9 +129,9 @@ fn beta_at(terms: &Terms, policy: &str, round: u64, gain: f64) -> Read<f64> {
 /// The largest reward that round `round` admits.
 fn level(terms: &Terms, round: u64) -> Read<f64> {
     last_true(1e-6, 1e9, 100, |reward| {
-        let mut policy = standing(terms, "tgp-ucb", round, 0.0)?;
+        let mut policy = standing(terms, "tgp-ucb", round, 1.0)?;
         policy.update(0, &released(reward)?);
-        Ok(admitted(policy.as_ref(), 0) == reward)
+        Ok(0.0 < policy.scores().ok_or("the policy has no model")?.exact(0).mean)
     })
 }
 
@@ -147,12 +145,6 @@ fn moment(terms: &Terms, betas: &[f64]) -> f64 {
 /// What beta grows by from no features to the most.
 fn growth(betas: &[f64]) -> f64 {
     betas.last().zip(betas.first()).map_or(f64::NAN, |(last, first)| last - first)
-}
-
-/// The registered policy over points too far apart to tell of each other.
-fn apart(terms: &Terms, policy: &str, variance: f64, dictionary: &[f64], users: Option<u64>) -> Read<Box<dyn PolicyMaker>> {
-    let kernel: Arc<dyn Kernel> = Arc::new(SquaredExponential::new(Lengthscales::Isotropic(0.01), variance));
-    terms.maker(policy, (kernel, Points::new(1, (0..50).map(f64::from).collect())), (1.0, dictionary, users))
 }
 
 /// Proposes and observes one reward at a point.
@@ -182,29 +174,32 @@ fn users(terms: &Terms) -> Read<u64> {
     let mut policy = apart(terms, "moma-gp-ucb", 1.0, &[0.0], None)?.make(&terms.setting())?;
     for round in 1..=terms.rounds {
         play(policy.as_mut(), 0)?;
-        if policy.save()["epochs"]["rewards"].as_array().is_some_and(Vec::is_empty) {
+        // The rounds within an epoch repeat its point; its end is followed by a score.
+        if matches!(policy.propose(&mut unused_streams()), Proposal::Score { .. }) {
             return Ok(round);
         }
     }
     Err("the first epoch has no end".into())
 }
 
-/// The inclusion of a play in units of its posterior variance: the largest uniform number that still draws a new point of small
-/// variance, over that variance.
+/// The inclusion of a play in units of its posterior variance: a uniform number over the least variance of a new point at which
+/// that number draws the point.
 fn inclusion(terms: &Terms) -> Read<f64> {
-    let variance = 1e-4;
-    let maker = apart(terms, "ata-gp-ucb", variance, &[], None)?;
-    let mut policy = maker.make(&terms.setting())?;
-    play(policy.as_mut(), 0)?;
-    policy.propose(&mut unused_streams());
-    let state = policy.save();
-    let draws = |u: f64| {
-        let mut state = state.clone();
-        // The first point is drawn for certain, the new one by `u`.
-        *state.pointer_mut("/sketch/uniforms").ok_or("a saved state has no uniform numbers")? = json!([0.0, u]);
-        let mut policy = maker.restore(&terms.setting(), state)?;
-        policy.update(1, &released(1.5)?);
-        Ok(policy.save()["posterior"]["dictionary"].as_array().is_some_and(|points| points.contains(&Value::from(1))))
+    // Streams whose first number draws a point that was played before surely once the second draws the new one.
+    let streams = |trial| PolicyStreams { start: unused(), own: Streams::new(0, "conformance").of(trial, Purpose::Start) };
+    let numbers = |trial| {
+        let mut own = streams(trial).own;
+        [own.uniform(), own.uniform(), own.uniform()]
     };
-    Ok(last_true(0.0, 1.0, 60, draws)? / variance)
+    let trial = (0..1000).find(|&trial| numbers(trial)[1] < 0.5 * numbers(trial)[2]).ok_or("no stream has such numbers")?;
+    let lacks_new = |variance: f64| {
+        let mut policy = apart(terms, "ata-gp-ucb", variance, &[], None)?.make(&terms.setting())?;
+        let mut streams = streams(trial);
+        for point in [0, 1] {
+            policy.propose(&mut streams);
+            policy.update(point, &released(1.5)?);
+        }
+        Ok(policy.scores().ok_or("the policy has no model")?.basis_points() != [0, 1])
+    };
+    Ok(numbers(trial)[2] / last_true(0.0, 1.0, 60, lacks_new)?)
 }

@@ -3,7 +3,8 @@
 use super::bandit::{built, unused};
 use super::joint::symmetric;
 use super::read::{Read, all, budget, each, ensure, get, matrix, rounds, shaped, size};
-use privateer::policy::contextual::{ContextPolicy, Scratch, dp_hdb, dp_linucb};
+use privateer::policy::contextual::dp_hdb::DpHdb;
+use privateer::policy::contextual::{ContextPolicy, Scratch, dp_linucb};
 use privateer_privacy::gradients::Start;
 use privateer_privacy::gram::GramLayout;
 use privateer_privacy::interactions::choices::{ArmChoices, ChoiceLaw, ChoiceTerms};
@@ -33,13 +34,13 @@ impl StoredUsers {
     }
 
     /// Arms and cumulative regret; `watch` sees the policy after every round.
-    fn run(
+    fn run<P: ContextPolicy + ?Sized>(
         &self,
         link: Link,
-        policy: &mut dyn ContextPolicy,
+        policy: &mut P,
         privatizer: &mut dyn InteractionPrivatizer,
         mut draws: VecDeque<Vec<f64>>,
-        mut watch: impl FnMut(&dyn ContextPolicy) -> Read<()>,
+        mut watch: impl FnMut(&P),
     ) -> Read<Value> {
         let mut stream = unused();
         let (mut arms, mut regrets, mut total, mut scratch) = (Vec::new(), Vec::new(), 0.0, Scratch::default());
@@ -52,7 +53,7 @@ impl StoredUsers {
             policy.update(&privatizer.release(seal(x, arm, reward), Noise::Replayed(&mut draws)));
             arms.push(arm);
             regrets.push(total);
-            watch(&*policy)?;
+            watch(policy);
         }
         Ok(json!({ "actions": arms, "cumulative_regret": regrets }))
     }
@@ -91,15 +92,10 @@ pub fn choices(file: &Value) -> Read<Value> {
         };
         let (start, n_arms) = (Start::Full, users.n_arms);
         let terms = ChoiceTerms { n_arms, dimension: d, radius, link, warm_up, start, law, bounds: None, synthetic: true };
-        let (mut policy, mut privatizer) = (dp_hdb::stored(terms, h_sub), ArmChoices::new(terms));
+        let (mut policy, mut privatizer) = (DpHdb::new(terms, Some(h_sub)), ArmChoices::new(terms));
         let mut estimates: Vec<Vec<f64>> = Vec::new();
-        let mut found = users.run(link, policy.as_mut(), &mut privatizer, draws, |policy| {
-            let state = policy.save();
-            let (counts, steps): (Vec<f64>, Vec<f64>) = (get(&state, "state/counts")?, get(&state, "state/steps")?);
-            let arms = counts.chunks_exact(d).zip(steps);
-            estimates.push(arms.flat_map(|(arm, step)| arm.iter().map(move |c| radius * c / (step + 1.0))).collect());
-            Ok(())
-        })?;
+        let watch = |policy: &DpHdb| estimates.push(policy.estimates());
+        let mut found = users.run(link, &mut policy, &mut privatizer, draws, watch)?;
         found["final"] = json!(estimates.last());
         for name in run["estimates_after_round"].as_object().into_iter().flatten().map(|(name, _)| name) {
             let round = name.parse::<usize>().ok().and_then(|round| estimates.get(round.checked_sub(1)?));
@@ -169,7 +165,7 @@ pub fn sums(file: &Value) -> Read<Value> {
         Ok(normals.into_iter().map(|normal| sums.sigma() * normal).collect())
     };
     let draws = (0..rounds).map(draw).collect::<Read<_>>()?;
-    let mut found = users.run(Link::Linear, prepared.maker.make().as_mut(), sums.privatizer().as_mut(), draws, |_| Ok(()))?;
+    let mut found = users.run(Link::Linear, prepared.maker.make().as_mut(), sums.privatizer().as_mut(), draws, |_| ())?;
     found["constants"] = each(file, "constants", constants)?;
     let of = |name: &str| found["constants"][0][name].as_f64().unwrap_or(f64::NAN);
     let beta = BetaTerms {

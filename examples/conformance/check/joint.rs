@@ -206,9 +206,9 @@ pub fn run(file: &Value) -> Read<Value> {
     Ok(found)
 }
 
-/// V, u and theta of a server: the released sums of its saved state, and the weights of its model.
+/// V, u and theta of a server: the released sums, and the weights of its model.
 fn inside(policy: &mut dyn Policy, m: usize, diagonal: f64) -> Read<(Vec<f64>, Vec<f64>, Vec<f64>)> {
-    let entries: Vec<f64> = get(&policy.save(), "released/entries")?;
+    let entries: Vec<f64> = get(&policy.server().ok_or("no server")?.parameters(), "entries")?;
     let (gram, moment) = entries.split_at(m * (m + 1) / 2);
     let mut precision = unpacked(gram, m);
     (0..m).for_each(|i| precision[i * m + i] += diagonal);

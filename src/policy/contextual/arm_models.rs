@@ -4,13 +4,12 @@
 
 use privateer_numerics::linalg::{cholesky_upper, dot, solve_upper};
 use privateer_privacy::gram::GramLayout;
-use serde::{Deserialize, Serialize};
 
 /// Number of doublings of the shift after which the repair of a matrix stops.
 const MOST_DOUBLINGS: u32 = 60;
 
 /// Stores the ridge models' Cholesky factors and parameters, recomputed whenever the sums change.
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Debug, Clone)]
 pub(super) struct ArmModels {
     /// Upper Cholesky factors, one matrix after another.
     uppers: Vec<f64>,
@@ -29,25 +28,15 @@ impl ArmModels {
         Self { uppers, theta: vec![0.0; layout.n_groups() * n] }
     }
 
-    /// Returns whether the saved factors have the sizes of this layout and values in range.
-    pub(super) fn fits(&self, layout: GramLayout) -> bool {
-        let n = layout.n_rows();
-        let sizes = self.uppers.len() == layout.n_groups() * n * n && self.theta.len() == layout.n_groups() * n;
-        sizes
-            && self.uppers.iter().chain(&self.theta).all(|x| x.is_finite())
-            && self.uppers.chunks_exact(n * n).all(|group| (0..n).all(|i| 0.0 < group[i * n + i]))
-    }
-
-    /// Refits the models to new sums and returns how many matrices needed repair.
+    /// Refits the models to new sums.
     ///
     /// A matrix that is not positive definite is repaired by doubling its shift until it is.
-    pub(super) fn refit(&mut self, layout: GramLayout, entries: &[f64], shift: f64) -> u64 {
+    pub(super) fn refit(&mut self, layout: GramLayout, entries: &[f64], shift: f64) {
         let n = layout.n_rows();
-        let mut repairs = 0;
         for (group, (upper, theta)) in self.uppers.chunks_exact_mut(n * n).zip(self.theta.chunks_exact_mut(n)).enumerate() {
             let (gram, moment) = layout.group(entries, group);
             let mut added = shift;
-            for attempt in 0..=MOST_DOUBLINGS {
+            for _ in 0..=MOST_DOUBLINGS {
                 let mut rest = gram;
                 for row in 0..n {
                     let (line, next) = rest.split_at(n - row);
@@ -58,13 +47,11 @@ impl ArmModels {
                 if cholesky_upper(upper, n).is_ok() {
                     break;
                 }
-                repairs += u64::from(attempt == 0);
                 added *= 2.0;
             }
             theta.copy_from_slice(moment);
             solve_upper(upper, theta);
         }
-        repairs
     }
 
     /// Returns the mean reward of an arm for the context `z`, in the units of the sums.

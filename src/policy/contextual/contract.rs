@@ -1,11 +1,9 @@
 //! Defines the interface of contextual policies and what they may know.
 
-use crate::policy::SavedState;
-use privateer_config::error::{Diagnostic, Error};
+use privateer_config::error::Error;
 use privateer_numerics::rng::Stream;
 use privateer_privacy::interactions::{ContextFacts, InteractionMechanism, InteractionNeed, InteractionSignal};
 use privateer_privacy::{Refusal, Released, Request};
-use serde::de::DeserializeOwned;
 use std::sync::Arc;
 
 /// Runs one algorithm in one trial, on the server's side; its state comes from released signals.
@@ -21,9 +19,6 @@ pub trait ContextPolicy: Send {
 
     /// Updates the state with the released signal of the round.
     fn update(&mut self, signal: &Released<InteractionSignal<'_>>);
-
-    /// Returns the state as plain data, for [`ContextPolicyMaker::restore`].
-    fn save(&self) -> serde_json::Value;
 
     /// Returns what it keeps of its model after the last round; stored where the spec says `record = { parameters = true }`.
     ///
@@ -84,46 +79,17 @@ pub(super) fn another_kind() -> Refusal {
     Refusal::new("mechanism", "the mechanism releases something else than this policy learns from", "`auto`")
 }
 
-type Restore = dyn Fn(&serde_json::Value) -> Result<Box<dyn ContextPolicy>, Error> + Send + Sync;
-
 /// Makes one trial's policy.
 pub struct ContextPolicyMaker {
     make: Box<dyn Fn() -> Box<dyn ContextPolicy> + Send + Sync>,
-    restore: Box<Restore>,
     /// The chosen constants that the manifest must record, as (name, value).
     pub facts: Vec<(String, serde_json::Value)>,
 }
 
 impl ContextPolicyMaker {
-    /// Makes policies that keep no state that could be restored.
-    pub fn new(make: impl Fn() -> Box<dyn ContextPolicy> + Send + Sync + 'static) -> Self {
-        let refuse = |_: &serde_json::Value| {
-            let problem = "a policy from outside keeps no state that could be restored".to_owned();
-            Err(Error::Failed { problem, hint: "use a policy of this program".to_owned() })
-        };
-        Self { make: Box::new(make), restore: Box::new(refuse), facts: Vec::new() }
-    }
-
-    /// Makes policies that follow from their states.
-    ///
-    /// * `initial` — the state before the first round
-    /// * `fits` — whether a saved state is one of this problem
-    pub(super) fn of_states<S: DeserializeOwned, P: ContextPolicy + 'static>(
-        name: &'static str,
-        initial: impl Fn() -> S + Send + Sync + 'static,
-        fits: impl Fn(&S) -> bool + Send + Sync + 'static,
-        policy: impl Fn(S) -> P + Send + Sync + 'static,
-    ) -> Self {
-        let policy = Arc::new(policy);
-        let again = Arc::clone(&policy);
-        let restore = move |saved: &serde_json::Value| -> Result<Box<dyn ContextPolicy>, Error> {
-            let state = SavedState::of(name, Some(saved.clone()))?.map(|mut saved| saved.read("state")).transpose()?;
-            match state.filter(&fits) {
-                Some(state) => Ok(Box::new(again(state))),
-                None => Diagnostic::new(format!("the saved state of `{name}` is of another number of arms or features")).refuse(),
-            }
-        };
-        Self { restore: Box::new(restore), ..Self::new(move || Box::new(policy(initial()))) }
+    /// Makes policies by this function, one for each trial.
+    pub fn new<P: ContextPolicy + 'static>(make: impl Fn() -> P + Send + Sync + 'static) -> Self {
+        Self { make: Box::new(move || Box::new(make())), facts: Vec::new() }
     }
 
     /// Sets the constants that the manifest must record.
@@ -136,19 +102,6 @@ impl ContextPolicyMaker {
     pub fn make(&self) -> Box<dyn ContextPolicy> {
         (self.make)()
     }
-
-    /// Restores a policy from its saved state.
-    ///
-    /// # Errors
-    /// If the state is not one of this policy.
-    pub fn restore(&self, state: &serde_json::Value) -> Result<Box<dyn ContextPolicy>, Error> {
-        (self.restore)(state)
-    }
-}
-
-/// Wraps a state with its policy name.
-pub(super) fn saved(policy: &str, state: &impl serde::Serialize) -> serde_json::Value {
-    serde_json::json!({ "policy": policy, "state": state })
 }
 
 /// Holds scratch memory for one choice.

@@ -4,7 +4,7 @@
 //! within half of `gap` of the best; the policy shows the candidate with the largest running estimate. The estimates come from
 //! the private choices of `privacy::interactions::choices`.
 
-use super::contract::{another_kind, best_arm, saved};
+use super::contract::{another_kind, best_arm};
 use super::{ContextPolicy, ContextPolicyMaker, ContextPolicyPlan, PreparedContextual, Scratch};
 use privateer_config::error::Error;
 use privateer_config::params::Args;
@@ -14,9 +14,6 @@ use privateer_privacy::interactions::ArmStep;
 use privateer_privacy::interactions::choices::{ChoiceLaw, ChoiceTerms, advance};
 use privateer_privacy::interactions::{CalibratedInteractions, ChoicesNeed, ContextFacts, InteractionNeed, InteractionSignal};
 use privateer_privacy::{Refusal, Released, Request};
-use serde::{Deserialize, Serialize};
-
-const NAME: &str = "dp-hdb";
 
 /// Reads the policy's keys.
 pub fn parse(args: &Args<'_>) -> ContextPolicyPlan {
@@ -86,14 +83,6 @@ impl DpHdbPlan {
 }
 
 fn maker(choices: ChoiceTerms, gap: Option<f64>) -> ContextPolicyMaker {
-    let (n_arms, n) = (choices.n_arms, choices.n_arms * choices.dimension);
-    let initial = move || DpHdbState { round: 0, steps: vec![0; n_arms], counts: vec![0.0; n], frozen: vec![0.0; n] };
-    let fits = move |state: &DpHdbState| {
-        let sizes = state.counts.len() == n && state.frozen.len() == n && state.steps.len() == n_arms;
-        sizes && state.counts.iter().chain(&state.frozen).all(|x| x.is_finite())
-    };
-    let half_gap = gap.map_or(f64::INFINITY, |gap| 0.5 * gap);
-    let policy = move |state| DpHdb { choices, half_gap, state };
     let scale = match choices.law {
         ChoiceLaw::Exact => 0.0,
         ChoiceLaw::Laplace { scale } | ChoiceLaw::Gumbel { scale } => scale,
@@ -103,11 +92,13 @@ fn maker(choices: ChoiceTerms, gap: Option<f64>) -> ContextPolicyMaker {
         ("scale of the noise in an arm's first step".into(), scale.into()),
         ("radius of the l1 ball".into(), choices.radius.into()),
     ];
-    ContextPolicyMaker::of_states(NAME, initial, fits, policy).stating(facts)
+    ContextPolicyMaker::new(move || DpHdb::new(choices, gap)).stating(facts)
 }
 
-#[derive(Debug, Clone, Serialize, Deserialize)]
-struct DpHdbState {
+#[doc(hidden)]
+pub struct DpHdb {
+    choices: ChoiceTerms,
+    half_gap: f64,
     /// Number of rounds observed.
     round: u64,
     steps: Vec<u64>,
@@ -117,29 +108,39 @@ struct DpHdbState {
     frozen: Vec<f64>,
 }
 
-struct DpHdb {
-    choices: ChoiceTerms,
-    half_gap: f64,
-    state: DpHdbState,
-}
-
 impl DpHdb {
+    /// Creates the policy before its first round; without a gap every arm is kept.
+    pub fn new(choices: ChoiceTerms, gap: Option<f64>) -> Self {
+        let (n_arms, n) = (choices.n_arms, choices.n_arms * choices.dimension);
+        let half_gap = gap.map_or(f64::INFINITY, |gap| 0.5 * gap);
+        Self { choices, half_gap, round: 0, steps: vec![0; n_arms], counts: vec![0.0; n], frozen: vec![0.0; n] }
+    }
+
+    /// Returns the running estimates, one arm after another, for checks against stored cases.
+    pub fn estimates(&self) -> Vec<f64> {
+        let entry = |(i, count): (usize, &f64)| self.shrink(i / self.choices.dimension) * count;
+        self.counts.iter().enumerate().map(entry).collect()
+    }
+
+    fn shrink(&self, arm: usize) -> f64 {
+        self.choices.radius / (self.steps[arm] as f64 + 1.0)
+    }
+
     fn part<'a>(&self, all: &'a [f64], arm: usize) -> &'a [f64] {
         &all[arm * self.choices.dimension..(arm + 1) * self.choices.dimension]
     }
 
     /// Returns `zeta(<x, theta_arm>)` for the running estimate.
     fn running(&self, arm: usize, x: &[f64]) -> f64 {
-        let shrink = self.choices.radius / (self.state.steps[arm] as f64 + 1.0);
-        self.choices.link.mean(shrink * dot(self.part(&self.state.counts, arm), x))
+        self.choices.link.mean(self.shrink(arm) * dot(self.part(&self.counts, arm), x))
     }
 }
 
 impl ContextPolicy for DpHdb {
     fn choose(&self, context: &[f64], _own: &mut Stream, scratch: &mut Scratch) -> Result<usize, Error> {
         let (n_arms, warm_up) = (self.choices.n_arms, self.choices.warm_up);
-        if self.state.round < n_arms as u64 * warm_up {
-            return Ok((self.state.round / warm_up) as usize);
+        if self.round < n_arms as u64 * warm_up {
+            return Ok((self.round / warm_up) as usize);
         }
         let Scratch { vector: warm, scored } = scratch;
         let running = |arm| (arm, self.running(arm, context));
@@ -147,36 +148,23 @@ impl ContextPolicy for DpHdb {
             return best_arm((0..n_arms).map(running), scored);
         }
         warm.clear();
-        warm.extend((0..n_arms).map(|arm| self.choices.link.mean(dot(self.part(&self.state.frozen, arm), context))));
+        warm.extend((0..n_arms).map(|arm| self.choices.link.mean(dot(self.part(&self.frozen, arm), context))));
         let floor = warm.iter().copied().fold(f64::NEG_INFINITY, f64::max) - self.half_gap;
         best_arm((0..n_arms).filter(|&arm| floor < warm[arm]).map(running), scored)
     }
 
     fn update(&mut self, signal: &Released<InteractionSignal<'_>>) {
-        self.state.round += 1;
+        self.round += 1;
         let InteractionSignal::Steps(steps) = *signal.value() else { return };
         let d = self.choices.dimension;
         for (arm, &step) in steps.iter().enumerate().filter(|(_, step)| **step != ArmStep::None) {
-            let counts = &mut self.state.counts[arm * d..(arm + 1) * d];
+            let counts = &mut self.counts[arm * d..(arm + 1) * d];
             advance(counts, step);
-            self.state.steps[arm] += 1;
-            if self.state.steps[arm] == self.choices.warm_up {
+            self.steps[arm] += 1;
+            if self.steps[arm] == self.choices.warm_up {
                 let shrink = self.choices.radius / (self.choices.warm_up as f64 + 1.0);
-                self.state.frozen[arm * d..(arm + 1) * d]
-                    .iter_mut()
-                    .zip(counts)
-                    .for_each(|(frozen, count)| *frozen = shrink * *count);
+                self.frozen[arm * d..(arm + 1) * d].iter_mut().zip(counts).for_each(|(frozen, count)| *frozen = shrink * *count);
             }
         }
     }
-
-    fn save(&self) -> serde_json::Value {
-        saved(NAME, &self.state)
-    }
-}
-
-/// Makes a policy that takes given steps, for checks against stored cases.
-#[doc(hidden)]
-pub fn stored(choices: ChoiceTerms, gap: f64) -> Box<dyn ContextPolicy> {
-    maker(choices, Some(gap)).make()
 }

@@ -7,7 +7,7 @@
 //! `std` that of the current release and n the number of rows of one matrix.
 
 use super::arm_models::ArmModels;
-use super::contract::{another_kind, best_arm, saved};
+use super::contract::{another_kind, best_arm};
 use super::linucb::noise_scale;
 use super::{ContextPolicy, ContextPolicyMaker, ContextPolicyPlan, PreparedContextual, Scratch};
 use crate::policy::ExplorationFactor;
@@ -23,7 +23,6 @@ use privateer_privacy::interactions::{
 use privateer_privacy::printed::shariff2018::{self, BetaTerms};
 use privateer_privacy::printed::{dubey2021, zheng2020};
 use privateer_privacy::{Refusal, Released, Request};
-use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
 /// Reads the keys of `dp-linucb`.
@@ -223,27 +222,14 @@ fn maker(consts: Arc<Consts>, releases: u64, last_std: f64) -> ContextPolicyMake
         ("shift of the last matrix".into(), last.shift.into()),
         ("beta of the last round".into(), consts.beta(consts.rounds, &last).into()),
     ];
-    let (name, layout, std) = (consts.keys.name, consts.layout, consts.first_std);
+    let (layout, std) = (consts.layout, consts.first_std);
     let shift = consts.spectrum(0, std).shift.max(f64::MIN_POSITIVE);
-    let initial = move || DpLinUcbState { round: 0, std, repairs: 0, models: ArmModels::empty(layout, shift) };
-    let fits = move |state: &DpLinUcbState| state.models.fits(layout) && state.std.is_finite() && 0.0 < state.std;
-    let policy = move |state: DpLinUcbState| {
-        let spectrum = consts.spectrum(state.round, state.std);
-        let beta = consts.beta(state.round + 1, &spectrum);
-        DpLinUcb { consts: Arc::clone(&consts), spectrum, beta, state }
-    };
-    ContextPolicyMaker::of_states(name, initial, fits, policy).stating(facts)
-}
-
-#[derive(Debug, Clone, Serialize, Deserialize)]
-struct DpLinUcbState {
-    /// Number of rounds observed.
-    round: u64,
-    /// Standard deviation of the noise in the models.
-    std: f64,
-    /// Number of matrices that were repaired, for whoever reads the state.
-    repairs: u64,
-    models: ArmModels,
+    ContextPolicyMaker::new(move || {
+        let spectrum = consts.spectrum(0, std);
+        let beta = consts.beta(1, &spectrum);
+        DpLinUcb { consts: Arc::clone(&consts), spectrum, beta, round: 0, models: ArmModels::empty(layout, shift) }
+    })
+    .stating(facts)
 }
 
 struct DpLinUcb {
@@ -251,7 +237,9 @@ struct DpLinUcb {
     spectrum: RegularizerSpectrum,
     /// Exploration factor of the coming round.
     beta: f64,
-    state: DpLinUcbState,
+    /// Number of rounds observed.
+    round: u64,
+    models: ArmModels,
 }
 
 impl ContextPolicy for DpLinUcb {
@@ -260,7 +248,7 @@ impl ContextPolicy for DpLinUcb {
         let length = libm::sqrt(context.iter().map(|x| x * x).sum::<f64>());
         let kept = if length <= consts.context_length { 1.0 } else { consts.context_length / length };
         let factor = kept / consts.context_unit;
-        let models = &self.state.models;
+        let models = &self.models;
         let score = |arm| {
             // The models are linear in the context, so its scale can be applied last.
             let score = models.mean(arm, context) + self.beta * models.deviation(consts.layout, arm, context, vector);
@@ -270,16 +258,11 @@ impl ContextPolicy for DpLinUcb {
     }
 
     fn update(&mut self, signal: &Released<InteractionSignal<'_>>) {
-        self.state.round += 1;
+        self.round += 1;
         if let InteractionSignal::Sums { layout, entries, gram_std } = *signal.value() {
-            self.state.std = gram_std;
-            self.spectrum = self.consts.spectrum(self.state.round, gram_std);
-            self.state.repairs += self.state.models.refit(layout, entries, self.spectrum.shift);
+            self.spectrum = self.consts.spectrum(self.round, gram_std);
+            self.models.refit(layout, entries, self.spectrum.shift);
         }
-        self.beta = self.consts.beta(self.state.round + 1, &self.spectrum);
-    }
-
-    fn save(&self) -> serde_json::Value {
-        saved(self.consts.keys.name, &self.state)
+        self.beta = self.consts.beta(self.round + 1, &self.spectrum);
     }
 }

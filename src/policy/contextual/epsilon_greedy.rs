@@ -1,6 +1,6 @@
 //! Implements `epsilon-greedy` without privacy: the best ridge estimate, or sometimes a random arm.
 
-use super::contract::{best_arm, saved};
+use super::contract::best_arm;
 use super::linucb::LinUcbState;
 use super::{ContextPolicy, ContextPolicyMaker, ContextPolicyPlan, Scratch};
 use privateer_config::error::Error;
@@ -9,8 +9,6 @@ use privateer_numerics::rng::Stream;
 use privateer_privacy::Released;
 use privateer_privacy::interactions::InteractionSignal;
 
-const NAME: &str = "epsilon-greedy";
-
 /// Reads the policy's keys.
 pub fn parse(args: &Args<'_>) -> ContextPolicyPlan {
     let explore = args.number("explore", "share of rounds with a random arm").at_least(0.0).at_most(1.0).or(0.05);
@@ -18,12 +16,13 @@ pub fn parse(args: &Args<'_>) -> ContextPolicyPlan {
     let ridge = args.number("ridge", "what is added to the diagonal of every arm's matrix").above(0.0).at_most(1e12).or(1.0);
     ContextPolicyPlan::unprotected(move |facts| {
         let (n_arms, dimension) = (facts.n_arms, facts.dimension);
-        ContextPolicyMaker::of_states(
-            NAME,
-            move || LinUcbState::new(n_arms, dimension, ridge),
-            move |state| state.fits(n_arms, dimension),
-            move |state| EpsilonGreedy { explore, decay, n_arms, gains: vec![0.0; dimension], state },
-        )
+        ContextPolicyMaker::new(move || EpsilonGreedy {
+            explore,
+            decay,
+            n_arms,
+            gains: vec![0.0; dimension],
+            state: LinUcbState::new(n_arms, dimension, ridge),
+        })
     })
 }
 
@@ -52,9 +51,5 @@ impl ContextPolicy for EpsilonGreedy {
         if let InteractionSignal::Interaction(interaction) = signal.value() {
             self.state.add(interaction, &mut self.gains);
         }
-    }
-
-    fn save(&self) -> serde_json::Value {
-        saved(NAME, &self.state)
     }
 }

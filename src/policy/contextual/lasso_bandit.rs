@@ -4,7 +4,7 @@
 //! candidates are the arms whose estimate from forced samples (lasso at `lambda_1`) is within half of `gap` of the best. The
 //! policy shows the candidate whose estimate from all its samples (lasso at `lambda_2 sqrt((ln t + ln d)/t)`) is the largest.
 
-use super::contract::{best_arm, saved};
+use super::contract::best_arm;
 use super::{ContextPolicy, ContextPolicyMaker, ContextPolicyPlan, Scratch};
 use privateer_config::error::Error;
 use privateer_config::params::Args;
@@ -12,9 +12,6 @@ use privateer_numerics::linalg::{Lasso, dot};
 use privateer_numerics::rng::Stream;
 use privateer_privacy::Released;
 use privateer_privacy::interactions::InteractionSignal;
-use serde::{Deserialize, Serialize};
-
-const NAME: &str = "lasso-bandit";
 
 /// Reads the policy's keys.
 pub fn parse(args: &Args<'_>) -> ContextPolicyPlan {
@@ -40,15 +37,10 @@ pub fn parse(args: &Args<'_>) -> ContextPolicyPlan {
     };
     ContextPolicyPlan::unprotected(move |facts| {
         let (n_arms, dimension) = (facts.n_arms, facts.dimension);
-        let initial = move || {
+        ContextPolicyMaker::new(move || {
             let models = vec![Lasso::new(dimension); n_arms];
-            LassoBanditState { round: 0, forced: models.clone(), all: models }
-        };
-        let fits = move |state: &LassoBanditState| {
-            let mut models = state.forced.iter().chain(&state.all);
-            state.forced.len() == n_arms && state.all.len() == n_arms && models.all(|model| model.fits(dimension))
-        };
-        ContextPolicyMaker::of_states(NAME, initial, fits, move |state| LassoBandit { plan, state })
+            LassoBandit { plan, round: 0, forced: models.clone(), all: models }
+        })
     })
 }
 
@@ -71,8 +63,8 @@ impl LassoBanditPlan {
     }
 }
 
-#[derive(Debug, Clone, Serialize, Deserialize)]
-struct LassoBanditState {
+struct LassoBandit {
+    plan: LassoBanditPlan,
     /// Number of rounds observed.
     round: u64,
     /// One model per arm, from its forced samples.
@@ -81,44 +73,35 @@ struct LassoBanditState {
     all: Vec<Lasso>,
 }
 
-struct LassoBandit {
-    plan: LassoBanditPlan,
-    state: LassoBanditState,
-}
-
 impl ContextPolicy for LassoBandit {
     fn choose(&self, context: &[f64], _own: &mut Stream, scratch: &mut Scratch) -> Result<usize, Error> {
-        let LassoBanditState { round, forced, all } = &self.state;
-        if let Some(arm) = self.plan.forced_arm(round + 1, all.len()) {
+        let Self { plan, round, forced, all } = self;
+        if let Some(arm) = plan.forced_arm(round + 1, all.len()) {
             return Ok(arm);
         }
         let Scratch { vector, scored } = scratch;
         vector.clear();
         vector.extend(forced.iter().map(|model| dot(model.beta(), context)));
-        let floor = vector.iter().copied().fold(f64::NEG_INFINITY, f64::max) - self.plan.half_gap;
+        let floor = vector.iter().copied().fold(f64::NEG_INFINITY, f64::max) - plan.half_gap;
         let kept = (0..all.len()).filter(|&arm| floor <= vector[arm]);
         best_arm(kept.map(|arm| (arm, dot(all[arm].beta(), context))), scored)
     }
 
     fn update(&mut self, signal: &Released<InteractionSignal<'_>>) {
-        let LassoBanditState { round, forced, all } = &mut self.state;
+        let Self { plan, round, forced, all } = self;
         *round += 1;
         let InteractionSignal::Interaction(interaction) = signal.value() else { return };
         let t = *round as f64;
-        if self.plan.forced_arm(*round, all.len()) == Some(interaction.arm) {
+        if plan.forced_arm(*round, all.len()) == Some(interaction.arm) {
             forced[interaction.arm].add(interaction.context, interaction.reward);
-            forced[interaction.arm].solve(self.plan.lambda_1);
+            forced[interaction.arm].solve(plan.lambda_1);
         }
         all[interaction.arm].add(interaction.context, interaction.reward);
         // The penalty decreases for every arm, whichever was shown.
-        let lambda = self.plan.lambda_2 * libm::sqrt((libm::log(t) + libm::log(interaction.context.len() as f64)) / t);
+        let lambda = plan.lambda_2 * libm::sqrt((libm::log(t) + libm::log(interaction.context.len() as f64)) / t);
         for model in all.iter_mut() {
             model.solve(lambda.max(f64::MIN_POSITIVE));
         }
-    }
-
-    fn save(&self) -> serde_json::Value {
-        saved(NAME, &self.state)
     }
 }
 

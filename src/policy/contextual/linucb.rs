@@ -1,6 +1,6 @@
 //! Implements `linucb` (AbbasiYadkori2011): one ridge model per arm, without privacy.
 
-use super::contract::{BetaRule, best_arm, saved};
+use super::contract::{BetaRule, best_arm};
 use super::{ContextPolicy, ContextPolicyMaker, ContextPolicyPlan, Scratch};
 use crate::policy::ExplorationFactor;
 use crate::policy::gp_policy::failure_prob;
@@ -10,10 +10,7 @@ use privateer_numerics::linalg::{add_scaled, dot};
 use privateer_numerics::rng::Stream;
 use privateer_privacy::Released;
 use privateer_privacy::interactions::{ContextFacts, Interaction, InteractionSignal};
-use serde::{Deserialize, Serialize};
 use std::sync::Arc;
-
-const NAME: &str = "linucb";
 
 /// Reads the policy's keys.
 pub fn parse(args: &Args<'_>) -> ContextPolicyPlan {
@@ -30,12 +27,13 @@ pub fn parse(args: &Args<'_>) -> ContextPolicyPlan {
                 || sd * libm::sqrt(d) + libm::sqrt(ridge) * s,
             )
         });
-        let policy = move |state: LinUcbState| {
-            let beta = rule(state.round + 1);
-            LinUcb { n_arms, rule: Arc::clone(&rule), beta, gains: vec![0.0; dimension], state }
-        };
-        let initial = move || LinUcbState::new(n_arms, dimension, ridge);
-        ContextPolicyMaker::of_states(NAME, initial, move |state| state.fits(n_arms, dimension), policy)
+        ContextPolicyMaker::new(move || LinUcb {
+            n_arms,
+            rule: Arc::clone(&rule),
+            beta: rule(1),
+            gains: vec![0.0; dimension],
+            state: LinUcbState::new(n_arms, dimension, ridge),
+        })
     })
 }
 
@@ -48,7 +46,7 @@ pub(super) fn noise_scale(facts: &ContextFacts) -> f64 {
 }
 
 /// Holds the ridge models of the arms, which observe every interaction.
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Debug, Clone)]
 pub(super) struct LinUcbState {
     /// Number of rounds observed.
     pub(super) round: u64,
@@ -66,13 +64,6 @@ impl LinUcbState {
         }
         let zeros = vec![0.0; n_arms * dimension];
         Self { round: 0, inverses, moments: zeros.clone(), thetas: zeros }
-    }
-
-    pub(super) fn fits(&self, n_arms: usize, dimension: usize) -> bool {
-        self.inverses.len() == n_arms * dimension * dimension
-            && self.moments.len() == n_arms * dimension
-            && self.thetas.len() == n_arms * dimension
-            && self.inverses.iter().chain(&self.moments).chain(&self.thetas).all(|x| x.is_finite())
     }
 
     pub(super) fn mean(&self, arm: usize, x: &[f64]) -> f64 {
@@ -123,9 +114,5 @@ impl ContextPolicy for LinUcb {
         if let InteractionSignal::Interaction(interaction) = signal.value() {
             self.state.add(interaction, &mut self.gains);
         }
-    }
-
-    fn save(&self) -> serde_json::Value {
-        saved(NAME, &self.state)
     }
 }

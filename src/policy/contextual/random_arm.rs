@@ -1,6 +1,5 @@
 //! Implements `random-arm`: a uniformly random arm, the baseline that a private policy must beat.
 
-use super::contract::saved;
 use super::{ContextPolicy, ContextPolicyMaker, ContextPolicyPlan, Scratch};
 use privateer_config::error::Error;
 use privateer_config::params::Args;
@@ -8,13 +7,11 @@ use privateer_numerics::rng::Stream;
 use privateer_privacy::Released;
 use privateer_privacy::interactions::InteractionSignal;
 
-const NAME: &str = "random-arm";
-
 /// Reads the policy's keys; there are none.
 pub fn parse(_args: &Args<'_>) -> ContextPolicyPlan {
     ContextPolicyPlan::unprotected(|facts| {
         let n_arms = facts.n_arms;
-        ContextPolicyMaker::of_states(NAME, || (), |()| true, move |()| RandomArm { n_arms })
+        ContextPolicyMaker::new(move || RandomArm { n_arms })
     })
 }
 
@@ -28,8 +25,4 @@ impl ContextPolicy for RandomArm {
     }
 
     fn update(&mut self, _signal: &Released<InteractionSignal<'_>>) {}
-
-    fn save(&self) -> serde_json::Value {
-        saved(NAME, &())
-    }
 }

@@ -206,12 +206,7 @@ impl PolicyMaker for OwnMaker {
     }
 
     /// Makes what keeps the plays of one trial; its group proposes for it and is told what was released.
-    fn policy(&self, _setting: &Setting, saved: Option<serde_json::Value>) -> Result<Box<dyn Policy>, Error> {
-        if saved.is_some() {
-            return Diagnostic::new("a policy from outside keeps no state that a session could store")
-                .hint("drive it in one program with `AskTell`, or use a policy of this program in sessions")
-                .refuse();
-        }
+    fn make(&self, _setting: &Setting) -> Result<Box<dyn Policy>, Error> {
         let every = if let Stage::Sums(_, every) = self.stage { every } else { 0 };
         let (features, rounds) = (self.start.features.clone(), self.start.rounds);
         Ok(Box::new(PlayedPolicy { features, every, rounds, round: 1, last: None, visits: Visits::default() }))

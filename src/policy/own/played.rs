@@ -42,8 +42,4 @@ impl Policy for PlayedPolicy {
     fn recommend(&self) -> Option<usize> {
         self.visits.best_average().or(self.last)
     }
-
-    fn save(&self) -> serde_json::Value {
-        serde_json::json!({ "policy": "from outside", "visits": self.visits })
-    }
 }

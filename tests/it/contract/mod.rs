@@ -12,4 +12,3 @@ mod numbers;
 mod parameters;
 pub mod policies;
 mod registry;
-mod states;

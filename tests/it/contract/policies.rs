@@ -1,4 +1,4 @@
-//! Policies over every posterior: valid choices, finite betas, states that can be saved, better than chance.
+//! Policies over every posterior: valid choices, finite betas, the same again from the same releases, better than chance.
 
 use crate::support::{prepared, ran};
 use privateer::engine::{Quantity, decide};
@@ -16,7 +16,7 @@ use std::sync::{Arc, LazyLock};
 fn posteriors(policy: &str) -> Vec<String> {
     let mut lines = vec![String::new()];
     if let Some(accepts) = accepts(policy, "features") {
-        // Few random frequencies: a state holds the square of their number.
+        // Few random frequencies: a model holds the square of their number.
         let accepted = names(FEATURES).into_iter().filter(|name| accepts.contains(&format!("`{name}`")));
         lines.extend(accepted.map(|name| match name {
             "random-fourier" => format!("features = {{ kind = \"{name}\", features = 25 }}\n"),
@@ -189,10 +189,6 @@ impl Way {
     fn moments(&mut self, n_points: usize) -> Vec<Moments> {
         self.policy.scores().map(|model| (0..n_points).map(|point| model.exact(point)).collect()).unwrap_or_default()
     }
-
-    fn streams(&self) -> PolicyStreams {
-        PolicyStreams { start: self.streams.start.clone(), own: self.streams.own.clone() }
-    }
 }
 
 pub fn policy_streams(streams: &Streams) -> PolicyStreams {
@@ -200,7 +196,7 @@ pub fn policy_streams(streams: &Streams) -> PolicyStreams {
 }
 
 #[test]
-fn choices_betas_and_states() {
+fn choices_and_betas() {
     for (name, setting) in settings() {
         for privacy in privacies(name) {
             let text = spec(&setting, &privacy);
@@ -217,14 +213,7 @@ fn choices_betas_and_states() {
             assert_eq!(ways[0].policy.recommend(), None, "{name}: nothing was played");
             for round in 1..=60 {
                 if [1, 4, 9, 30].contains(&round) {
-                    let text = ways[0].policy.save().to_string();
-                    let saved: serde_json::Value = serde_json::from_str(&text).expect("JSON");
-                    assert_eq!(saved["policy"].as_str(), Some(name));
-                    let policy = cell.maker.restore(&facts, saved).expect("its own state");
-                    assert_eq!(policy.save().to_string(), text, "{name}: a state survives");
-                    let random = ways[0].streams();
-                    ways.push(way(policy, random));
-                    // And a new policy that is told the same again, as a session does: nothing is scored.
+                    // A new policy that is told the same again, as a session does: nothing is scored.
                     let mut again = way(cell.maker.make(&facts).expect("a policy"), policy_streams(&cell.streams));
                     for (point, signal) in visited.iter().copied().zip(&signals) {
                         again.take(point, signal);
@@ -253,56 +242,8 @@ fn choices_betas_and_states() {
                 assert_eq!(way.moments(n), last, "{name}: equal states to the last bit");
                 assert_eq!(way.policy.recommend(), best);
             }
-            let mut strange = ways[0].policy.save();
-            strange["policy"] = "somebody-else".into();
-            assert!(cell.maker.restore(&facts, strange).is_err(), "{name}: another policy");
         }
     }
-}
-
-/// Coordinates change where nearly every point has been played and most have a truncated reward; states say so.
-#[test]
-fn states_in_coordinates_of_the_symmetric_root_survive() {
-    let text = "seed = 3\nrounds = 400\n[environment]\nkind = \"rkhs\"\n\
-        domain = { kind = \"grid\", dimension = 2, points = 8 }\nkernel = { kind = \"matern\", nu = 2.5, lengthscale = 0.2 }\n\
-        noise = { kind = \"uniform\", bound = 1.0 }\n[privacy]\nmechanism = \"laplace\"\nepsilon = 1.0\n\
-        [[policy]]\nkind = \"ata-gp-ucb\"\nridge = 1.0\nbeta = { kind = \"constant\", value = 20.0 }\nq = 8.0\n";
-    let cell = prepared(text, &DataFolder::default(), |sweep, preparation| preparation.cell(&sweep.cells[0])).expect("a cell");
-    let trial = cell.trial(0).expect("a trial");
-    let (facts, n) = (trial.setting, cell.environment.gram.n_points());
-    let way = |policy, streams| Way::new(policy, streams, cell.domain.as_ref());
-    let mut ways = vec![way(trial.policy, policy_streams(&cell.streams))];
-    let (mut noise, mut mechanism) = (cell.streams.of(0, Purpose::Noise), cell.streams.of(0, Purpose::Mechanism("p")));
-    let mut privatizer = trial.mechanism.privatizer();
-    let mut symmetric = Vec::new();
-    for round in 1..=400 {
-        if round % 40 == 0 {
-            let saved = ways[0].policy.save();
-            symmetric.push(saved["sketch"]["symmetric"] == true);
-            let random = ways[0].streams();
-            ways.push(way(cell.maker.restore(&facts, saved).expect("its own state"), random));
-            let restored = ways.last_mut().expect("a way").moments(n);
-            assert_eq!(restored, ways[0].moments(n), "round {round}");
-        }
-        let choices: Vec<_> = ways.iter_mut().map(|way| way.next(n)).collect();
-        if round % 60 == 0 {
-            // Between a proposal and its answer.
-            let random = ways[0].streams();
-            let policy = cell.maker.restore(&facts, ways[0].policy.save()).expect("its own state");
-            ways.push(way(policy, random));
-        }
-        assert!(choices.iter().all(|choice| *choice == choices[0]), "round {round}: {choices:?}");
-        let reward = trial.instance.observe(choices[0].0, &mut noise);
-        let signal = privatizer.release(&ways[0].policy.query(choices[0].0), reward, (&mut mechanism).into());
-        ways.iter_mut().for_each(|way| way.policy.update(choices[0].0, &signal));
-    }
-    assert!(!symmetric[0] && symmetric[9], "both kinds of coordinates: {symmetric:?}");
-    let last = ways[0].moments(n);
-    assert!(ways.iter_mut().all(|way| way.moments(n) == last), "equal states to the last bit");
-    let mut strange = ways[0].policy.save();
-    strange["posterior"]["dictionary"] = serde_json::json!([0, 1]);
-    let refused = cell.maker.restore(&facts, strange).err().expect("a dictionary that the root does not reach").to_string();
-    assert!(refused.contains("coordinates"), "{refused}");
 }
 
 /// On a smooth function with little noise every policy that learns loses less than a third of what chance loses.

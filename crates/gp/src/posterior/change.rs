@@ -33,13 +33,6 @@ impl PendingChange {
         self.rebuilt = true;
     }
 
-    /// Returns the change of a restored posterior in a streak with this row.
-    ///
-    /// The backend's state is unknown, so it must start from the model.
-    pub fn restored(row: &[f64]) -> Self {
-        Self { row: row.to_vec(), pending: 2, ..Self::default() }
-    }
-
     /// Records that a backend has applied every pending change.
     pub fn taken(&mut self) {
         // The backend applies several pending observations from the model, so it knows the row only after a single one.

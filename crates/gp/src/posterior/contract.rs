@@ -48,9 +48,6 @@ pub trait Posterior: ScoreModel {
     /// Returns the basis that a backend opens for this posterior.
     fn basis(&self) -> Basis;
 
-    /// Returns the state as plain data, for the `restore` of the same type.
-    fn save(&self) -> serde_json::Value;
-
     /// Returns the posterior mean and variance of every point of the domain.
     fn all_moments(&self) -> Vec<Moments> {
         (0..self.basis().n_points()).map(|point| self.exact(point)).collect()

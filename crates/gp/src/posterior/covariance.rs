@@ -22,8 +22,6 @@ use super::{Posterior, Visits};
 use crate::score::{Basis, Change, GramSource, MomentTable, Moments, ScoreModel, StateError};
 use privateer_numerics::linalg::{self, Columns, padded_length};
 use privateer_numerics::vectorised;
-use serde::{Deserialize, Serialize};
-use std::borrow::Cow;
 use std::sync::Arc;
 
 /// Smallest ridge, as a share of the prior variance.
@@ -44,8 +42,11 @@ fn most_streaks(n_points: usize) -> usize {
 pub struct CovariancePosterior {
     gram: Arc<dyn GramSource>,
     prior_bound: f64,
-    state: CovarianceState,
-    /// Interactions up to now: those of `state.start` and of all later streaks.
+    ridge: f64,
+    /// Streaks that have ended since the state was last recomputed.
+    n_ended: usize,
+    streak: Option<CovarianceStreak>,
+    /// Interactions up to now.
     visits: Visits,
     /// Sum of the rewards at the current streak's point before the streak.
     sum_before: f64,
@@ -71,21 +72,8 @@ pub struct CovariancePosterior {
     changed: bool,
 }
 
-/// The saved state: everything that cannot be derived from the problem.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-struct CovarianceState {
-    form: Cow<'static, str>,
-    ridge: f64,
-    /// Interactions and information gain when the state was last recomputed.
-    start: Visits,
-    start_gain: f64,
-    /// Streaks that have ended since.
-    streaks: Vec<CovarianceStreak>,
-    streak: Option<CovarianceStreak>,
-}
-
 /// A streak: consecutive observations of one point.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 struct CovarianceStreak {
     slot: u32,
     point: u32,
@@ -93,8 +81,6 @@ struct CovarianceStreak {
     count: u64,
     sum: f64,
 }
-
-const FORM: &str = "covariance";
 
 impl CovariancePosterior {
     /// Largest domain for this form: the covariances and streaks of a trial take at most 41 MiB.
@@ -116,29 +102,18 @@ impl CovariancePosterior {
         8.0 * (n * (2.0 * visited + (rounds as f64).min(most_streaks(n_points) as f64) + 5.0) + visited * visited)
     }
 
-    /// Returns whether a saved state belongs to this form.
-    pub fn saved(state: &serde_json::Value) -> bool {
-        state["form"] == FORM
-    }
-
     /// Creates the prior over this domain.
     /// * `prior_bound` — [`super::ExactPosterior::prior_bound`] of the domain
     /// * `ridge` — noise variance, > 0
     pub fn new(gram: Arc<dyn GramSource>, prior_bound: f64, ridge: f64) -> Self {
-        let state = CovarianceState {
-            form: Cow::Borrowed(FORM),
-            ridge,
-            start: Visits::default(),
-            start_gain: 0.0,
-            streaks: Vec::new(),
-            streak: None,
-        };
         let n = gram.n_points();
         let variances: Vec<f64> = (0..n).map(|point| gram.diagonal(point)).collect();
         Self {
             gram,
             prior_bound,
-            state,
+            ridge,
+            n_ended: 0,
+            streak: None,
             visits: Visits::default(),
             sum_before: 0.0,
             start: Columns::zeros(0, n),
@@ -156,71 +131,15 @@ impl CovariancePosterior {
         }
     }
 
-    /// Restores a saved posterior over the same domain.
-    ///
-    /// # Errors
-    /// If the value is not a saved state of this form, or if it is inconsistent.
-    pub fn restore(gram: Arc<dyn GramSource>, prior_bound: f64, mut saved: serde_json::Value) -> Result<Self, serde_json::Error> {
-        use serde::de::Error;
-        let visits: Visits = serde_json::from_value(saved["visits"].take())?;
-        let mut state: CovarianceState = serde_json::from_value(saved)?;
-        if state.form != FORM {
-            return Err(Error::custom(format!("the posterior's state is \"{}\", not \"{FORM}\"", state.form)));
-        }
-        if !(0.0 < state.ridge && state.ridge.is_finite() && 0.0 <= state.start_gain && state.start_gain.is_finite()) {
-            return Err(Error::custom("ridge or gain are not possible"));
-        }
-        state.start.check(gram.n_points()).map_err(Error::custom)?;
-        let (streaks, streak, gain) = (std::mem::take(&mut state.streaks), state.streak.take(), state.start_gain);
-        if streak.is_none() && !streaks.is_empty() {
-            return Err(Error::custom("streaks have ended and none is open"));
-        }
-        let mut posterior = Self::new(gram, prior_bound, state.ridge);
-        posterior.visits = state.start.clone();
-        posterior.state = state;
-        if posterior.visits.n_distinct() != 0 && !posterior.start_anew() {
-            return Err(Error::custom("the visits at the start of the streaks have no posterior"));
-        }
-        (posterior.gain, posterior.state.start_gain) = (gain, gain);
-        for saved in streaks.iter().chain(&streak) {
-            posterior.end_streak();
-            let known = posterior.visits.slot(saved.point as usize);
-            let slot = known.unwrap_or(posterior.visits.n_distinct());
-            let count = known.map_or(0, |slot| posterior.visits.counts[slot]).checked_add(saved.count);
-            let sound =
-                (saved.point as usize) < posterior.n() && saved.slot as usize == slot && 0 < saved.count && saved.sum.is_finite();
-            let Some(count) = count.filter(|_| sound) else {
-                return Err(Error::custom("a streak of the state is not possible"));
-            };
-            if known.is_none() {
-                posterior.visits.add(saved.point as usize, 0.0);
-            }
-            posterior.begin_streak(saved.point, saved.slot);
-            posterior.visits.counts[slot] = count;
-            posterior.visits.sums[slot] = posterior.sum_before + saved.sum;
-            posterior.state.streak = Some(*saved);
-            posterior.apply();
-        }
-        posterior.visits.check(posterior.n()).map_err(Error::custom)?;
-        if posterior.visits != visits {
-            return Err(Error::custom("the streaks of the state are not its visits"));
-        }
-        while posterior.most_streaks <= posterior.state.streaks.len() {
-            posterior.most_streaks *= 2;
-        }
-        posterior.changed = true;
-        Ok(posterior)
-    }
-
     fn n(&self) -> usize {
         self.means.len()
     }
 
     /// Ends the current streak and stores it with the ended ones.
     fn end_streak(&mut self) {
-        let Some(streak) = self.state.streak.take() else { return };
+        let Some(streak) = self.streak.take() else { return };
         self.gain += std::mem::take(&mut self.open_gain);
-        let root = fall(&streak, self.open.variance, self.state.ridge).sqrt();
+        let root = fall(&streak, self.open.variance, self.ridge).sqrt();
         let (_, covariances) = &self.covariances[streak.slot as usize];
         if self.ended.is_empty() {
             // Pages that are not written take no memory, and nothing is copied as the rows grow.
@@ -231,7 +150,7 @@ impl CovariancePosterior {
         let [means, variances] = &mut self.before;
         std::mem::swap(means, &mut self.means);
         std::mem::swap(variances, &mut self.variances);
-        self.state.streaks.push(streak);
+        self.n_ended += 1;
     }
 
     /// Starts a streak without observations and updates the covariances of its point.
@@ -244,14 +163,14 @@ impl CovariancePosterior {
         if covariances.is_empty() {
             covariances = self.covariances_at_start(point as usize);
         }
-        let (n_ended, stride) = (self.state.streaks.len(), covariances.len());
+        let stride = covariances.len();
         let ended = &self.ended[held * stride..];
         let weights: Vec<f64> = ended.chunks_exact(stride).map(|c| -c[point as usize]).collect();
         linalg::add_rows_wide(&weights, |streak| &ended[streak * stride..], &mut covariances);
         self.open = Moments { mean: self.before[0][point as usize], variance: covariances[point as usize].max(0.0) };
-        self.covariances[at] = (n_ended, covariances);
+        self.covariances[at] = (self.n_ended, covariances);
         self.sum_before = self.visits.sums[at];
-        self.state.streak = Some(CovarianceStreak { slot, point, count: 0, sum: 0.0 });
+        self.streak = Some(CovarianceStreak { slot, point, count: 0, sum: 0.0 });
     }
 
     /// Returns `k_x - T^T T_x`, and zeros up to whole lanes.
@@ -268,12 +187,12 @@ impl CovariancePosterior {
 
     /// Computes the moments of every point after the observations of the current streak.
     fn apply(&mut self) {
-        let Some(streak) = &self.state.streak else { return };
-        self.open_gain = gain(streak, self.open.variance, self.state.ridge);
+        let Some(streak) = &self.streak else { return };
+        self.open_gain = gain(streak, self.open.variance, self.ridge);
         let covariances = self.covariances[streak.slot as usize].1.as_slice();
-        let denominator = self.state.ridge + streak.count as f64 * self.open.variance;
+        let denominator = self.ridge + streak.count as f64 * self.open.variance;
         let step = (streak.sum - streak.count as f64 * self.open.mean) / denominator;
-        let fall = fall(streak, self.open.variance, self.state.ridge);
+        let fall = fall(streak, self.open.variance, self.ridge);
         let [before_means, before_variances] = &self.before;
         let (means, variances) = (self.means.as_mut_slice(), self.variances.as_mut_slice());
         apply_streak(covariances, before_means, before_variances, step, fall, means, variances);
@@ -288,7 +207,7 @@ impl CovariancePosterior {
         for (slot, &point) in visits.points.iter().enumerate() {
             self.gram.column(point as usize, 0, start.row_mut(slot));
         }
-        let noise = visits.counts.iter().map(|&count| self.state.ridge / count as f64);
+        let noise = visits.counts.iter().map(|&count| self.ridge / count as f64);
         let observed = visits.points.iter().map(|&point| point as usize).zip(noise);
         let Some(a) = observed_factor(&start, observed) else { return false };
         let mut weights: Vec<f64> = visits.sums.iter().zip(&visits.counts).map(|(sum, &count)| sum / count as f64).collect();
@@ -304,10 +223,8 @@ impl CovariancePosterior {
         self.before = [self.means.clone(), self.variances.clone()];
         self.start = start;
         self.ended.clear();
-        self.state.streaks.clear();
+        self.n_ended = 0;
         self.covariances.clear();
-        self.state.start = self.visits.clone();
-        self.state.start_gain = self.gain;
         true
     }
 }
@@ -371,21 +288,21 @@ impl ScoreModel for CovariancePosterior {
 
 impl Posterior for CovariancePosterior {
     fn observe(&mut self, point: usize, reward: f64) {
-        let known = self.state.streak.is_some_and(|streak| streak.point as usize == point);
+        let known = self.streak.is_some_and(|streak| streak.point as usize == point);
         if !known {
             self.end_streak();
             // On failure the state stays as it is, and more streaks are stored before the next attempt.
-            if self.most_streaks <= self.state.streaks.len() && !self.start_anew() {
+            if self.most_streaks <= self.n_ended && !self.start_anew() {
                 self.most_streaks *= 2;
             }
         }
-        // The reward is added below as a streak's sum, so that a state restored from streaks has the same bits.
+        // The reward is added below, as a part of the streak's sum.
         let (slot, _) = self.visits.add_likely(point, 0.0, Some(self.slots[point] as usize));
         if !known {
             self.slots[point] = slot as u32;
             self.begin_streak(point as u32, slot as u32);
         }
-        if let Some(streak) = &mut self.state.streak {
+        if let Some(streak) = &mut self.streak {
             streak.count += 1;
             streak.sum += reward;
             self.visits.sums[slot] = self.sum_before + streak.sum;
@@ -416,12 +333,5 @@ impl Posterior for CovariancePosterior {
 
     fn basis(&self) -> Basis {
         Basis::Gram(Arc::clone(&self.gram))
-    }
-
-    fn save(&self) -> serde_json::Value {
-        let mut state = serde_json::json!(self.state);
-        // The interactions follow from the other fields; they are saved so that a reader need not sum the streaks.
-        state["visits"] = serde_json::json!(self.visits);
-        state
     }
 }

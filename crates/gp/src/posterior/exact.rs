@@ -9,7 +9,6 @@ use super::visited::{Covariances, VisitedModel};
 use super::weights::REBUILD_EVERY;
 use super::{Posterior, Visits};
 use crate::score::{Basis, Change, GramSource, Moments, RowError, ScoreModel, StateError, VisitedPoints};
-use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 use std::sync::Arc;
 
@@ -20,15 +19,9 @@ pub struct ExactPosterior {
     /// Whether the inputs belong to this trial alone.
     own: bool,
     prior_bound: f64,
-    state: ExactState,
-    change: PendingChange,
-}
-
-/// The saved state: everything that cannot be derived from the problem.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-struct ExactState {
     model: VisitedModel,
     visits: Visits,
+    change: PendingChange,
 }
 
 impl ExactPosterior {
@@ -47,8 +40,8 @@ impl ExactPosterior {
     ///
     /// The bound is [`ExactPosterior::prior_bound`] of the domain.
     pub fn with_prior_bound(gram: Arc<dyn GramSource>, prior_bound: f64, ridge: f64) -> Self {
-        let state = ExactState { model: VisitedModel::new(ridge, 0), visits: Visits::default() };
-        Self { gram, own: false, prior_bound, state, change: PendingChange::default() }
+        let (model, visits) = (VisitedModel::new(ridge, 0), Visits::default());
+        Self { gram, own: false, prior_bound, model, visits, change: PendingChange::default() }
     }
 
     /// Marks the inputs as belonging to this trial alone.
@@ -58,29 +51,14 @@ impl ExactPosterior {
         self
     }
 
-    /// Restores a saved posterior over the same domain.
-    pub fn restore(gram: Arc<dyn GramSource>, saved: serde_json::Value) -> Result<Self, serde_json::Error> {
-        let mut state: ExactState = serde_json::from_value(saved)?;
-        state.visits.check(gram.n_points()).map_err(serde::de::Error::custom)?;
-        state.model.restore(&state.visits, &gram).map_err(serde::de::Error::custom)?;
-        let mut posterior = Self::new(gram, state.model.ridge);
-        posterior.state = state;
-        posterior.change = PendingChange::restored(&posterior.state.model.direction);
-        Ok(posterior)
-    }
-
     /// Returns the covariances of a point with the visited points.
     fn coordinates(&self, point: usize) -> Cow<'_, [f64]> {
-        self.gram.coordinates(point as u32, &self.state.visits.points)
+        self.gram.coordinates(point as u32, &self.visits.points)
     }
 }
 
 /// Coordinates are covariances with the visited points.
 impl Covariances for Arc<dyn GramSource> {
-    fn n_coordinates(&self, k: usize) -> usize {
-        k
-    }
-
     fn coordinates(&self, point: u32, visited: &[u32]) -> Cow<'_, [f64]> {
         let point = point as usize;
         Cow::Owned(match self.dense_column(point) {
@@ -117,7 +95,7 @@ impl Covariances for Arc<dyn GramSource> {
 
 impl ScoreModel for ExactPosterior {
     fn exact(&self, point: usize) -> Moments {
-        self.state.model.moments(&self.coordinates(point), self.gram.diagonal(point), &self.state.visits, &self.gram)
+        self.model.moments(&self.coordinates(point), self.gram.diagonal(point), &self.visits, &self.gram)
     }
 
     fn prior_variance_bound(&self) -> f64 {
@@ -125,24 +103,24 @@ impl ScoreModel for ExactPosterior {
     }
 
     fn state_error(&self) -> StateError {
-        self.state.model.state_error(self.prior_bound, &self.gram)
+        self.model.state_error(self.prior_bound, &self.gram)
     }
 
     fn row_error(&self) -> RowError {
-        self.state.model.row_error(self.prior_bound, &self.gram)
+        self.model.row_error(self.prior_bound, &self.gram)
     }
 
     fn basis_points(&self) -> &[u32] {
-        &self.state.visits.points
+        &self.visits.points
     }
 
     fn n_observations(&self) -> u64 {
-        self.state.visits.n_observations()
+        self.visits.n_observations()
     }
 
     fn visited(&self) -> Option<VisitedPoints<'_>> {
-        let Visits { points, counts, sums, .. } = &self.state.visits;
-        Some(VisitedPoints { points, counts, sums, ridge: self.state.model.ridge, row: None })
+        let Visits { points, counts, sums, .. } = &self.visits;
+        Some(VisitedPoints { points, counts, sums, ridge: self.model.ridge, row: None })
     }
 
     fn own_gram(&self) -> Option<&Arc<dyn GramSource>> {
@@ -152,7 +130,7 @@ impl ScoreModel for ExactPosterior {
 
 impl Posterior for ExactPosterior {
     fn observe(&mut self, point: usize, reward: f64) {
-        let ExactState { model, visits, .. } = &mut self.state;
+        let (model, visits) = (&mut self.model, &mut self.visits);
         let (slot, _) = visits.add_likely(point, reward, model.open_slot());
         let observed = model.observe(slot, visits, &self.gram, reward);
         self.change.observed(&observed, &model.direction);
@@ -170,26 +148,22 @@ impl Posterior for ExactPosterior {
     }
 
     fn mean(&self, point: usize) -> f64 {
-        self.state.model.mean(&self.coordinates(point))
+        self.model.mean(&self.coordinates(point))
     }
 
     fn visited_means(&self) -> Vec<f64> {
-        self.state.model.visited_means(&self.state.visits)
+        self.model.visited_means(&self.visits)
     }
 
     fn information_gain(&self) -> f64 {
-        self.state.model.gain()
+        self.model.gain()
     }
 
     fn visits(&self) -> &Visits {
-        &self.state.visits
+        &self.visits
     }
 
     fn basis(&self) -> Basis {
         if self.own { Basis::Own(self.gram.n_points()) } else { Basis::Gram(Arc::clone(&self.gram)) }
-    }
-
-    fn save(&self) -> serde_json::Value {
-        serde_json::json!(self.state)
     }
 }

@@ -12,7 +12,6 @@ use crate::score::{
     AxisFeatures, Basis, Change, Factor, FeatureTable, Moments, RowError, ScoreModel, StateError, VarianceForm, VisitedPoints,
 };
 use privateer_numerics::linalg::{add_rows_wide, dot, dot_depth, dot_rows};
-use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 use std::ops::Range;
 use std::sync::Arc;
@@ -23,17 +22,9 @@ pub struct FeaturePosterior {
     table: Arc<FeatureTable>,
     plays: Plays,
     prior_bound: f64,
-    state: FeatureState,
-    change: PendingChange,
-}
-
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-struct FeatureState {
     model: LinearModel,
     visits: Visits,
-    /// Rows of each play, over a product domain.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    plays: Vec<Vec<u32>>,
+    change: PendingChange,
 }
 
 impl FeaturePosterior {
@@ -47,12 +38,9 @@ impl FeaturePosterior {
     ///
     /// The bound is [`Plays::prior_bound`]; it is the same for all trials.
     pub fn with_prior_bound(table: Arc<FeatureTable>, prior_bound: f64, ridge: f64) -> Self {
-        let state = FeatureState {
-            model: LinearModel::new(ridge, table.n_features, prior_bound),
-            visits: Visits::default(),
-            plays: Vec::new(),
-        };
-        Self { plays: Plays::new(Arc::clone(&table), None), table, prior_bound, state, change: PendingChange::default() }
+        let model = LinearModel::new(ridge, table.n_features, prior_bound);
+        let plays = Plays::new(Arc::clone(&table), None);
+        Self { plays, table, prior_bound, model, visits: Visits::default(), change: PendingChange::default() }
     }
 
     /// Sets the axes of a product domain; point indices are then numbers of plays.
@@ -60,55 +48,13 @@ impl FeaturePosterior {
     pub fn over_axes(mut self, axes: Arc<[AxisFeatures]>) -> Self {
         self.plays = Plays::new(Arc::clone(&self.table), Some(axes));
         // This form gives moments of single axes at a lower cost.
-        self.state.model = LinearModel::Weights(WeightModel::new(self.state.model.ridge(), self.table.n_features));
+        self.model = LinearModel::Weights(WeightModel::new(self.model.ridge(), self.table.n_features));
         self
-    }
-
-    /// Restores a saved posterior over the same table.
-    ///
-    /// # Errors
-    /// If the value is not a saved state of this version, if its size differs from the table's, or if it is inconsistent.
-    pub fn restore(
-        table: Arc<FeatureTable>,
-        axes: Option<Arc<[AxisFeatures]>>,
-        saved: serde_json::Value,
-    ) -> Result<Self, serde_json::Error> {
-        let mut state: FeatureState = serde_json::from_value(saved)?;
-        if state.model.n() != table.n_features {
-            return Err(serde::de::Error::custom(format!(
-                "feature posterior state has {} features, expected {}",
-                state.model.n(),
-                table.n_features
-            )));
-        }
-        let mut plays = Plays::new(Arc::clone(&table), axes);
-        let fits = |rows: &Vec<u32>| {
-            let axes = plays.axes().unwrap_or(&[]);
-            axes.len() == rows.len() && axes.iter().zip(rows).all(|(axis, &row)| axis.rows.contains(&(row as usize)))
-        };
-        if !state.plays.iter().all(fits) {
-            return Err(serde::de::Error::custom("a play is not one row of each axis"));
-        }
-        state.plays.iter().for_each(|rows| plays.define(rows));
-        state
-            .visits
-            .check(plays.n())
-            .and_then(|()| state.model.restore(&state.visits, &plays))
-            .map_err(serde::de::Error::custom)?;
-        let mut posterior = Self::new(table, state.model.ridge());
-        posterior.plays = plays;
-        posterior.state = state;
-        posterior.change = PendingChange::restored(posterior.state.model.direction());
-        Ok(posterior)
     }
 }
 
 /// Coordinates are features.
 impl Covariances for Plays {
-    fn n_coordinates(&self, _k: usize) -> usize {
-        self.n_features()
-    }
-
     fn coordinates(&self, point: u32, _visited: &[u32]) -> Cow<'_, [f64]> {
         Cow::Borrowed(self.features(point as usize))
     }
@@ -144,19 +90,19 @@ impl Covariances for Plays {
 
 impl ScoreModel for FeaturePosterior {
     fn exact(&self, point: usize) -> Moments {
-        let inside = self.state.model.moments(self.table.row(point), &self.state.visits, &self.plays);
+        let inside = self.model.moments(self.table.row(point), &self.visits, &self.plays);
         Moments { mean: inside.mean, variance: self.table.residual[point] + inside.variance }
     }
 
     fn exact_within(&self, point: usize, features: Range<usize>) -> Moments {
         let phi = &self.table.row(point)[features.clone()];
-        let Some(inside) = self.state.model.moments_within(phi, features) else { return self.exact(point) };
+        let Some(inside) = self.model.moments_within(phi, features) else { return self.exact(point) };
         Moments { mean: inside.mean, variance: self.table.residual[point] + inside.variance }
     }
 
     fn exact_within_each(&self, axis: &AxisFeatures) -> Vec<Moments> {
         let AxisFeatures { rows, features, columns } = axis;
-        let Some(inside) = self.state.model.moments_within_each(features.clone(), columns) else {
+        let Some(inside) = self.model.moments_within_each(features.clone(), columns) else {
             return rows.clone().map(|row| self.exact_within(row, features.clone())).collect();
         };
         let residual = &self.table.residual[rows.clone()];
@@ -169,39 +115,39 @@ impl ScoreModel for FeaturePosterior {
     }
 
     fn state_error(&self) -> StateError {
-        self.state.model.state_error(self.prior_bound, &self.plays)
+        self.model.state_error(self.prior_bound, &self.plays)
     }
 
     fn row_error(&self) -> RowError {
-        self.state.model.row_error(self.prior_bound, &self.plays)
+        self.model.row_error(self.prior_bound, &self.plays)
     }
 
     fn n_observations(&self) -> u64 {
-        self.state.visits.n_observations()
+        self.visits.n_observations()
     }
 
     fn factor(&self) -> Option<Factor<'_>> {
-        let (weights, rows) = self.state.model.factor(&self.state.visits, &self.plays)?;
-        let error = self.state.model.factor_error(self.prior_bound, &self.plays);
+        let (weights, rows) = self.model.factor(&self.visits, &self.plays)?;
+        let error = self.model.factor_error(self.prior_bound, &self.plays);
         Some(Factor { error, ..Factor::new(weights.into(), rows.into(), VarianceForm::Added) })
     }
 
     fn visited(&self) -> Option<VisitedPoints<'_>> {
         // Over a product domain the visited points are plays, not points of the table.
-        let visits = &self.state.visits;
+        let visits = &self.visits;
         self.plays.axes().is_none().then(|| VisitedPoints {
             points: &visits.points,
             counts: &visits.counts,
             sums: &visits.sums,
-            ridge: self.state.model.ridge(),
-            row: self.state.model.row(),
+            ridge: self.model.ridge(),
+            row: self.model.row(),
         })
     }
 }
 
 impl Posterior for FeaturePosterior {
     fn observe(&mut self, point: usize, reward: f64) {
-        let (FeatureState { model, visits, .. }, plays) = (&mut self.state, &self.plays);
+        let (model, visits, plays) = (&mut self.model, &mut self.visits, &self.plays);
         let (slot, _) = visits.add_likely(point, reward, model.open_slot());
         let observed = model.observe(slot, visits, plays, reward);
         self.change.observed(&observed, model.direction());
@@ -220,35 +166,30 @@ impl Posterior for FeaturePosterior {
     }
 
     fn mean(&self, point: usize) -> f64 {
-        self.state.model.mean(self.plays.features(point))
+        self.model.mean(self.plays.features(point))
     }
 
     fn visited_means(&self) -> Vec<f64> {
-        let points = &self.state.visits.points;
+        let points = &self.visits.points;
         let features = |slot: usize| self.plays.features(points[slot] as usize);
         let mut means = vec![0.0; points.len()];
-        dot_rows(&self.state.model.weights(), features, &mut means);
+        dot_rows(&self.model.weights(), features, &mut means);
         means
     }
 
     fn information_gain(&self) -> f64 {
-        self.state.model.gain()
+        self.model.gain()
     }
 
     fn define(&mut self, rows: &[u32]) {
         self.plays.define(rows);
-        self.state.plays.push(rows.to_vec());
     }
 
     fn visits(&self) -> &Visits {
-        &self.state.visits
+        &self.visits
     }
 
     fn basis(&self) -> Basis {
         Basis::Table(Arc::clone(&self.table))
-    }
-
-    fn save(&self) -> serde_json::Value {
-        serde_json::json!(self.state)
     }
 }

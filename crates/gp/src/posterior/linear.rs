@@ -7,7 +7,6 @@ use super::weights::{WeightModel, lower_root};
 use crate::Plays;
 use crate::score::{Moments, RowError, StateError};
 use privateer_numerics::linalg::{Columns, dot};
-use serde::{Deserialize, Serialize};
 use std::ops::Range;
 
 /// Number of distinct points per coordinate up to which a model stays in the dual form.
@@ -22,7 +21,7 @@ const MOST_POINTS: usize = 2;
 const LEAST_RIDGE: f64 = 1e-10;
 
 /// A linear model in either form; methods without a comment are those of both forms, which change nothing where they fail.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq)]
 pub enum LinearModel {
     /// The dual form, see [`VisitedModel`].
     Span(VisitedModel),
@@ -50,22 +49,8 @@ impl LinearModel {
         }
     }
 
-    pub fn restore(&mut self, visits: &Visits, plays: &Plays) -> Result<(), &'static str> {
-        match self {
-            Self::Span(model) => model.restore(visits, plays),
-            Self::Weights(model) => model.restore(),
-        }
-    }
-
     pub fn ridge(&self) -> f64 {
         either!(self, model => model.ridge)
-    }
-
-    pub fn n(&self) -> usize {
-        match self {
-            Self::Span(model) => model.theta.len(),
-            Self::Weights(model) => model.n,
-        }
     }
 
     pub fn gain(&self) -> f64 {

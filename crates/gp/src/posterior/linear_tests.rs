@@ -131,38 +131,6 @@ fn changes_add_up_to_the_model() {
 }
 
 #[test]
-fn saved_states_go_on_with_the_same_bits() {
-    let table = table();
-    let mut draws = stream();
-    let mut posterior = FeaturePosterior::new(Arc::clone(&table), 0.01);
-    for (round, (point, reward)) in plays(300, N, &mut draws).into_iter().enumerate() {
-        // A new point, a point played before, and after the change of form.
-        if [0, 1, 2, 7, 20, 21, 22, 250].contains(&round) {
-            let text = posterior.save().to_string();
-            let saved: serde_json::Value = serde_json::from_str(&text).expect("own JSON");
-            let mut restored = FeaturePosterior::restore(Arc::clone(&table), None, saved.clone()).expect("own state");
-            for (point, reward) in [(point, reward), (point, 0.5), (3, 0.1), (point, -0.2), (59, 0.4)] {
-                let mut other = posterior.clone();
-                other.observe(point, reward);
-                restored.observe(point, reward);
-                assert_eq!(other.all_moments(), restored.all_moments(), "round {round}");
-                posterior.observe(point, reward);
-            }
-            let mut wrong = saved.clone();
-            wrong["model"] = 1.into();
-            assert!(FeaturePosterior::restore(Arc::clone(&table), None, wrong).is_err());
-            let mut wrong = saved;
-            if let Some(points) = wrong["visits"]["points"].as_array_mut()
-                && points.pop().is_some()
-            {
-                assert!(FeaturePosterior::restore(Arc::clone(&table), None, wrong).is_err());
-            }
-        }
-        posterior.observe(point, reward);
-    }
-}
-
-#[test]
 fn factors_say_the_same_model() {
     let table = table();
     let prior = Plays::new(Arc::clone(&table), None).prior_bound();

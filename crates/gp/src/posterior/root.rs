@@ -6,10 +6,9 @@
 
 use privateer_numerics::linalg::{add_rows_wide, dot, dot_rows};
 use privateer_numerics::vectorised;
-use serde::{Deserialize, Serialize};
 
 /// The state over `n` features.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct RootModel {
     ridge: f64,
     theta: Vec<f64>,
@@ -24,16 +23,6 @@ impl RootModel {
         let mut root = vec![0.0; n * n];
         (0..n).for_each(|i| root[i * n + i] = 1.0);
         Self { ridge, theta: vec![0.0; n], root, gain: 0.0 }
-    }
-
-    /// Returns whether a saved model has `n` features and finite numbers.
-    pub fn is_sound(&self, n: usize) -> bool {
-        let numbers = self.theta.iter().chain(&self.root).chain([&self.ridge, &self.gain]);
-        self.theta.len() == n
-            && n.checked_mul(n) == Some(self.root.len())
-            && 0.0 < self.ridge
-            && 0.0 <= self.gain
-            && numbers.copied().all(f64::is_finite)
     }
 
     /// Returns the realised information gain `½ ln det(I + K_t / ridge)`.

@@ -25,7 +25,7 @@ pub struct RoundingSetting {
     pub depth: f64,
 }
 
-/// Magnitudes since a state was made, rebuilt or restored.
+/// Magnitudes since a state was made or rebuilt.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct RunningError {
     /// Observations in all.

@@ -1,7 +1,5 @@
 //! The current streak of a linear model: the effect of its observations along one direction.
 
-use serde::{Deserialize, Serialize};
-
 /// The effect of one observation.
 ///
 /// With `p(x) = u · c(x)`, where `u` is the direction of the streak, the posterior variance of a point falls by
@@ -19,7 +17,7 @@ pub struct StreakUpdate {
 /// A streak of observations at coordinates `c`, which moves the model along `u = V^{-1} c`.
 ///
 /// `V` is the precision at the start: `V_j^{-1} = V^{-1} - j / (1 + j q) u u^T`, `theta_j = theta + a u`.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Streak {
     /// `j`: number of observations.
     pub count: f64,
@@ -57,11 +55,5 @@ impl Streak {
     pub fn gain(&self) -> f64 {
         // The sum over the streak of ½ ln(1 + q_j), q_j = q / (1 + j q), telescopes.
         0.5 * libm::log1p(self.count * self.leverage)
-    }
-
-    /// Returns whether saved numbers are in range.
-    pub fn is_sound(&self) -> bool {
-        let numbers = [self.count, self.leverage, self.mean, self.coefficient];
-        numbers.iter().all(|x| x.is_finite()) && 0.0 <= self.count && 0.0 <= self.leverage
     }
 }

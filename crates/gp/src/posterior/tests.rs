@@ -248,37 +248,3 @@ fn rebuilding_from_the_visits_removes_the_drift() {
     }
     assert_eq!(rebuilt, 2);
 }
-
-#[test]
-fn state_survives_json_to_the_last_bit() {
-    let gram = smooth(20, 0.15);
-    let mut draws = stream();
-    let mut posterior = ExactPosterior::new(Arc::clone(&gram), 0.1);
-    for _ in 0..30 {
-        posterior.observe(draws.index(20), draws.normal());
-    }
-    let last = posterior.visits().points[0] as usize;
-    posterior.observe(last, draws.normal());
-    let text = posterior.save().to_string();
-    let mut restored =
-        ExactPosterior::restore(Arc::clone(&gram), serde_json::from_str(&text).expect("own JSON")).expect("own state");
-    for round in 0..8 {
-        assert_eq!(posterior.all_moments(), restored.all_moments());
-        // The first observations continue the streak that was current when the state was saved.
-        let (point, reward) = (if round < 3 { last } else { draws.index(20) }, draws.normal());
-        posterior.observe(point, reward);
-        restored.observe(point, reward);
-        if 0 < round {
-            // From then on, a backend that was restarted from the state receives the same rows.
-            let (Change::Row { row: a, .. }, Change::Row { row: b, .. }) = (posterior.change(), restored.change()) else {
-                panic!("one observation is one row")
-            };
-            assert_eq!(a, b, "round {round}");
-        }
-        posterior.screened();
-        restored.screened();
-    }
-    let mut wrong = posterior.save();
-    wrong["model"] = 99.into();
-    assert!(ExactPosterior::restore(gram, wrong).is_err());
-}

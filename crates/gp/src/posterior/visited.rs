@@ -19,10 +19,8 @@
 use super::Visits;
 use super::rounding::{KnownPoint, RoundingSetting, RunningError};
 use super::streak::{Streak, StreakUpdate};
-use super::visits::are_possible;
 use crate::score::{Moments, RowError, StateError};
 use privateer_numerics::linalg::{self, GrowingCholesky, add_scaled, dot};
-use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 
 /// The source of the prior covariances of a [`VisitedModel`], and the coordinates over which it stores weights.
@@ -30,9 +28,6 @@ use std::borrow::Cow;
 /// Only inner products of coordinates enter the model, so a kernel may use coefficients over the visited points' columns:
 /// the coordinates of a point are then its covariances with the visited points, and a sum of points is its coefficients.
 pub trait Covariances {
-    /// Returns the number of coordinates when `k` points are visited.
-    fn n_coordinates(&self, k: usize) -> usize;
-
     /// Returns the coordinates of a point, with which weights are multiplied.
     fn coordinates(&self, point: u32, visited: &[u32]) -> Cow<'_, [f64]>;
 
@@ -58,7 +53,7 @@ pub trait Covariances {
 /// The state over the slots of [`Visits`].
 ///
 /// The visits and the source of covariances belong to the caller; they are the same in every call.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct VisitedModel {
     pub(super) ridge: f64,
     /// Factor of `A` without the current streak.
@@ -66,24 +61,19 @@ pub struct VisitedModel {
     /// Posterior mean of the weights without the current streak.
     pub(super) theta: Vec<f64>,
     /// `u = sum row_i c_i` of the current streak and its row over the visited points; empty without a streak.
-    #[serde(skip)]
     pub(super) direction: Vec<f64>,
     pub(super) row: Vec<f64>,
     open: Option<OpenStreak>,
     /// Information gain without the current streak.
     gain: f64,
-    /// Largest absolute reward so far.
-    pub(super) reward_bound: f64,
     /// Number of observations since the last rebuild.
     pub(super) since_rebuild: u64,
-    /// Rounding errors since the state was made, rebuilt or restored.
-    #[serde(skip)]
+    /// Rounding errors since the state was made or rebuilt.
     rounding: RunningError,
-    #[serde(skip)]
     scratch: Vec<f64>,
 }
 
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq)]
 struct OpenStreak {
     slot: usize,
     streak: Streak,
@@ -105,47 +95,10 @@ impl VisitedModel {
             row: Vec::new(),
             open: None,
             gain: 0.0,
-            reward_bound: 0.0,
             since_rebuild: 0,
             rounding: RunningError::default(),
             scratch: Vec::new(),
         }
-    }
-
-    /// Completes a saved value, after a check that it is consistent with these interactions.
-    pub fn restore(&mut self, visits: &Visits, source: &impl Covariances) -> Result<(), &'static str> {
-        let (k, n_distinct) = (self.factor.n(), visits.n_distinct());
-        if !(0.0 < self.ridge && self.ridge.is_finite()) {
-            return Err("the ridge is not positive");
-        }
-        let new = self.open.as_ref().is_some_and(|open| open.before == 0.0);
-        if !self.factor.is_sound() || k + usize::from(new) != n_distinct || self.theta.len() != source.n_coordinates(k) {
-            return Err("factor, weights and visits have different sizes");
-        }
-        if let Some(open) = &self.open {
-            let whole = open.slot < n_distinct && (open.slot == k) == new && open.l.len() == if new { k } else { 0 };
-            let possible = open.streak.is_sound() && 1.0 <= open.streak.count && 0.0 <= open.before && open.before.is_finite();
-            let variance = 0.0 <= open.variance && open.variance.is_finite() && open.l.iter().all(|l| l.is_finite());
-            if !(whole && possible && variance && self.row.len() == n_distinct)
-                || open.before + open.streak.count != visits.counts[open.slot] as f64
-            {
-                return Err("the open streak is not possible");
-            }
-            source.combine(&self.row, &visits.points, &mut self.direction);
-        } else if !self.row.is_empty() {
-            return Err("there is a direction and no open streak");
-        }
-        if self.theta.iter().chain(&self.direction).chain(&self.row).any(|x| !x.is_finite()) {
-            return Err("a weight is not finite");
-        }
-        self.rounding = RunningError::of(source.magnitude(&self.theta), visits.n_observations(), self.since_rebuild);
-        if let Some(OpenStreak { slot, streak, before, .. }) = &self.open {
-            let known = self.known(*slot, *before, streak.leverage);
-            self.rounding.open(&self.row, k, source.magnitude(&self.direction), source.product_depth(), known);
-            self.rounding.step(streak.coefficient.abs());
-        }
-        let counted = are_possible([self.gain, self.reward_bound], self.since_rebuild);
-        if counted { Ok(()) } else { Err("the counters of the weights are not possible") }
     }
 
     /// Returns the realised information gain `½ ln det(V / ridge)`.
@@ -155,7 +108,6 @@ impl VisitedModel {
 
     /// Adds an observation of `reward` at the point of `slot`; `visits` already count it.
     pub fn observe(&mut self, slot: usize, visits: &Visits, source: &impl Covariances, reward: f64) -> StreakUpdate {
-        self.reward_bound = self.reward_bound.max(reward.abs());
         self.since_rebuild += 1;
         let (mut open, repeated) = match self.open.take() {
             Some(open) if open.slot == slot => (open, true),

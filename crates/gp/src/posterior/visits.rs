@@ -1,19 +1,10 @@
 //! The visited points, with the number of plays and the sum of rewards of each.
 
 use crate::score::lowest_within_tie;
-use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// Largest count that is exact in f64.
-const MOST_COUNTED: u64 = 1 << 53;
-
-/// Returns whether nonnegative sums and a number of observations in a saved model are in range.
-pub(super) fn are_possible(sums: [f64; 2], observations: u64) -> bool {
-    observations <= MOST_COUNTED && sums.iter().all(|sum| sum.is_finite() && 0.0 <= *sum)
-}
-
 /// Visited points in the order of their first interactions.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct Visits {
     /// Points, in the order of their first interactions.
     pub points: Vec<u32>,
@@ -26,25 +17,6 @@ pub struct Visits {
 }
 
 impl Visits {
-    /// Checks that a saved value is consistent and lies within a domain of `n_points`.
-    pub fn check(&self, n_points: usize) -> Result<(), &'static str> {
-        let n = self.points.len();
-        if self.counts.len() != n || self.sums.len() != n || self.slots.len() != n {
-            return Err("visits have lists of different lengths");
-        }
-        if self.points.iter().any(|&point| n_points <= point as usize) {
-            return Err("a visited point is outside of the domain");
-        }
-        if (0..n).any(|slot| self.slot(self.points[slot] as usize) != Some(slot)) {
-            return Err("the slots of the visits are mixed up");
-        }
-        let total = self.counts.iter().try_fold(0, |sum: u64, &count| sum.checked_add(count));
-        if self.counts.contains(&0) || total.is_none_or(|total| MOST_COUNTED < total) {
-            return Err("the counts of the visits are not possible");
-        }
-        if self.sums.iter().any(|sum| !sum.is_finite()) { Err("a sum of rewards is not finite") } else { Ok(()) }
-    }
-
     /// Returns the slot of a point, if it was visited.
     pub fn slot(&self, point: usize) -> Option<usize> {
         self.slots.get(&(point as u32)).map(|&slot| slot as usize)

@@ -23,11 +23,9 @@
 use super::rounding::{HIGHER_ORDERS, RunningError, U};
 use super::streak::{Streak, StreakUpdate};
 use super::visited::VisitedModel;
-use super::visits::are_possible;
 use crate::score::{Moments, StateError};
 use privateer_numerics::linalg::{self, Columns, dot, dot_depth};
 use privateer_numerics::vectorised;
-use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 use std::ops::Range;
 
@@ -38,7 +36,7 @@ pub const REBUILD_EVERY: u64 = 4096;
 const WAITING: usize = 2;
 
 /// The state over `n` coordinates.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct WeightModel {
     pub(super) ridge: f64,
     pub(super) n: usize,
@@ -56,17 +54,12 @@ pub struct WeightModel {
     streak: Option<(u64, Streak)>,
     /// Information gain without the current streak.
     gain: f64,
-    /// Largest absolute reward so far.
-    reward_bound: f64,
     /// Number of observations since the last rebuild.
     pub(super) since_rebuild: u64,
     /// `ridge` times the trace of `inverse`: at least the square of its Frobenius norm times `ridge`.
-    #[serde(skip)]
     trace: f64,
-    /// Rounding errors since the state was made, rebuilt or restored: of means, and of variances in units of `u` and the prior.
-    #[serde(skip)]
+    /// Rounding errors since the state was made or rebuilt: of means, and of variances in units of `u` and the prior.
     rounding: RunningError,
-    #[serde(skip)]
     drift: f64,
 }
 
@@ -85,7 +78,6 @@ impl WeightModel {
             direction: Vec::new(),
             streak: None,
             gain: 0.0,
-            reward_bound: 0.0,
             since_rebuild: 0,
             trace: n as f64,
             rounding: RunningError::default(),
@@ -98,41 +90,8 @@ impl WeightModel {
     /// `None` if the factorization fails.
     pub fn of<'c>(span: &VisitedModel, visits: impl Iterator<Item = (&'c [f64], f64, f64)>) -> Option<Self> {
         let mut model = Self::new(span.ridge, span.theta.len());
-        (model.gain, model.reward_bound) = (span.gain(), span.reward_bound);
+        model.gain = span.gain();
         model.rebuild(visits).then_some(model)
-    }
-
-    /// Completes a saved value, after a check that it is consistent.
-    pub fn restore(&mut self) -> Result<(), &'static str> {
-        if !(0.0 < self.ridge && self.ridge.is_finite()) {
-            return Err("the ridge is not positive");
-        }
-        let open = if self.streak.is_some() { self.n } else { 0 };
-        if self.n.checked_mul(self.n) != Some(self.inverse.len()) || (self.theta.len(), self.direction.len()) != (self.n, open) {
-            return Err("the weights have lists of wrong lengths");
-        }
-        let of_prior = |(at, &entry): (usize, &f64)| entry == if at % (self.n + 1) == 0 { 1.0 / self.ridge } else { 0.0 };
-        if self.prior && !self.inverse.iter().enumerate().all(of_prior) {
-            return Err("the weights are not those of a prior");
-        }
-        if self.waiting.iter().any(|streak| self.n != streak.u.len() || !(0.0 <= streak.downdate && streak.downdate.is_finite()))
-        {
-            return Err("the closed streaks are not possible");
-        }
-        let waiting = self.waiting.iter().flat_map(|streak| &streak.u);
-        if waiting.chain(&self.inverse).chain(&self.theta).chain(&self.direction).any(|x| !x.is_finite()) {
-            return Err("a weight is not finite");
-        }
-        if self.streak.is_some_and(|(_, streak)| !streak.is_sound()) {
-            return Err("the open streak is not possible");
-        }
-        self.start_errors();
-        if let Some((_, streak)) = &self.streak {
-            self.rounding.begin(dot(&self.direction, &self.direction).sqrt());
-            self.rounding.step(streak.coefficient.abs());
-        }
-        let counted = are_possible([self.gain, self.reward_bound], self.since_rebuild);
-        if counted { Ok(()) } else { Err("the counters of the weights are not possible") }
     }
 
     /// Returns the realised information gain `½ ln det(V / ridge)`.
@@ -153,7 +112,6 @@ impl WeightModel {
     ///
     /// Equal consecutive tags mean equal coordinates.
     pub fn observe(&mut self, tag: u64, c: &[f64], reward: f64) -> StreakUpdate {
-        self.reward_bound = self.reward_bound.max(reward.abs());
         self.since_rebuild += 1;
         let repeated = self.streak.is_some_and(|(own, _)| own == tag);
         if !repeated {
@@ -369,7 +327,7 @@ pub fn lower_root(n: usize, entry: impl Fn(usize, usize) -> f64) -> Option<Vec<f
 }
 
 /// An ended streak: `V^{-1}` falls by `downdate u u^T`.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct EndedStreak {
     pub u: Vec<f64>,
     pub downdate: f64,

@@ -7,7 +7,6 @@
 
 use super::{add_scaled, dot};
 use crate::vectorised;
-use serde::{Deserialize, Serialize};
 
 /// Largest violation of the conditions of optimality, as a share of lambda.
 ///
@@ -19,7 +18,7 @@ const TOLERANCE: f64 = 1e-3;
 const MOST_SWEEPS: usize = 1000;
 
 /// Sums over observations `(x, y)`, and the solution for the last lambda.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Lasso {
     n: u64,
     /// `G`, d x d, both triangles.
@@ -33,12 +32,6 @@ impl Lasso {
     /// Creates a state without observations, in `dimension` features.
     pub fn new(dimension: usize) -> Self {
         Self { n: 0, gram: vec![0.0; dimension * dimension], gradient: vec![0.0; dimension], beta: vec![0.0; dimension] }
-    }
-
-    /// Returns whether a saved state has this size and is in range.
-    pub fn fits(&self, dimension: usize) -> bool {
-        let sizes = self.beta.len() == dimension && self.gradient.len() == dimension && self.gram.len() == dimension * dimension;
-        sizes && self.gram.iter().chain(&self.gradient).chain(&self.beta).all(|x| x.is_finite())
     }
 
     /// Returns the solution.

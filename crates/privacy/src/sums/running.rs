@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 /// Holds one release: noisy sums over `users` rounds.
 /// Entries are of features scaled to `|phi| <= 1` and of rewards minus the mechanism's centre. The names of the fields are those
-/// in published parameters and saved states.
+/// in published parameters.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Sums {
     /// The `m (m + 1) / 2` entries of `sum phi phi^T`, then the `m` entries of `sum y phi`.

@@ -1,13 +1,12 @@
 //! The posterior over a Nystrom embedding.
 //!
-//! Its saved state, its matrices, coordinates of the symmetric root, the changes that a screen has not yet applied, and
-//! triangular factors solved from the right.
+//! Its matrices, coordinates of the symmetric root, the changes that a screen has not yet applied, and triangular
+//! factors solved from the right.
 
 mod domain_root;
 mod matrices;
 mod pending;
 mod posterior;
-mod state;
 #[cfg(test)]
 mod tests;
 mod triangular;

@@ -5,17 +5,15 @@
 //! **Columns.** The coordinates `c` of many points are stored as columns: of all points of a small domain, whose moments
 //! form a table ([`ScoreModel::table`]), or of the visited points of a large domain, which is screened by the variance
 //! `k(x,x) - |R k_D(x)|²` with `I - ridge V^{-1} = F^T F`, `K_D = L L^T`, `R = F L^{-1}`. Columns of a small domain may be
-//! in coordinates of the symmetric root ([`SketchedPosterior::set_dictionary`]), which a saved state does not say.
+//! in coordinates of the symmetric root ([`SketchedPosterior::set_dictionary`]).
 //!
 //! **Long-lived dictionaries** are updated: one more interaction changes V by rank one, and with it `V^{-1}` and the
-//! leverages `c^T V^{-1} c`, at a cost of O(m²) plus O(m) per column. The updated numbers are saved, and recomputed every
-//! 1024 observations. Dictionaries drawn every round are processed in one fixed order of operations. In both cases a
-//! restored state continues with the same bits. The policy owns the rewards: it sets `theta`, or passes `sum c y` to
-//! `solve`.
+//! leverages `c^T V^{-1} c`, at a cost of O(m²) plus O(m) per column. The updated numbers are recomputed every 1024
+//! observations. Dictionaries drawn every round are processed in one fixed order of operations. The policy owns the
+//! rewards: it sets `theta`, or passes `sum c y` to `solve`.
 
 use super::domain_root::{DomainRoot, MOST_WHOLE};
 use super::matrices::{EmbeddedPoints, PrecisionMatrix, ScreenWeights, covariance};
-use super::state::{ANEW_EVERY, SketchState, TrackedMoments};
 use super::triangular::{explained_rows, inverse_norm, lower_factor, solve_from_right};
 use crate::nystrom::Embedding;
 use crate::posterior::Visits;
@@ -26,6 +24,9 @@ use privateer_numerics::linalg::{self, Columns, InverseRoot, add_scaled, dot};
 use std::borrow::Cow;
 use std::sync::{Arc, OnceLock};
 
+/// Number of observations between two recomputations of the updated numbers from the interactions.
+pub(super) const ANEW_EVERY: u32 = 1024;
+
 /// The posterior of one trial over its own dictionary.
 #[derive(Debug, Clone)]
 pub struct SketchedPosterior {
@@ -34,7 +35,12 @@ pub struct SketchedPosterior {
     ridge: f64,
     /// Whether the dictionary is long-lived.
     follows: bool,
-    state: SketchState,
+    /// Counts of interactions; their sums of rewards are not used.
+    visits: Visits,
+    /// Points, ascending.
+    dictionary: Vec<u32>,
+    /// Observations since the updated numbers were last computed from the interactions.
+    since_refresh: u32,
     /// The dictionary's embedding; empty where `root` computes the coordinates.
     embedding: Embedding,
     /// Coordinates of the symmetric root, if the dictionary was set with them.
@@ -59,7 +65,9 @@ impl SketchedPosterior {
             prior_bound,
             ridge,
             follows,
-            state: SketchState::default(),
+            visits: Visits::default(),
+            dictionary: Vec::new(),
+            since_refresh: 0,
             embedding: Embedding::default(),
             root: None,
             rotation: OnceLock::new(),
@@ -74,54 +82,22 @@ impl SketchedPosterior {
         posterior
     }
 
-    /// Restores a saved posterior over the same domain; the caller then sets the weights.
-    ///
-    /// Its coordinates are `c`: if they were those of the symmetric root, set the dictionary so again, and refresh.
-    pub fn restore(
-        gram: Arc<dyn GramSource>,
-        prior_bound: f64,
-        ridge: f64,
-        follows: bool,
-        saved: serde_json::Value,
-    ) -> Result<Self, serde_json::Error> {
-        let (state, followed) = SketchState::read(saved, gram.n_points(), follows)?;
-        let mut posterior = Self::new(gram, prior_bound, ridge, follows);
-        posterior.state = state;
-        posterior.embed();
-        match followed {
-            None => posterior.refresh(),
-            Some(followed) => {
-                let (m, n) = (posterior.m(), posterior.points.columns.n());
-                followed.check(m, n)?;
-                posterior.state.followed = Some(TrackedMoments { since: followed.since, ..TrackedMoments::default() });
-                posterior.precision.entries = followed.precision;
-                posterior.precision.inverse = followed.inverse;
-                posterior.precision.leverages = followed.leverages;
-                posterior.precision.leverages.resize(posterior.points.columns.stride(), 0.0);
-                posterior.precision.factor = OnceLock::new();
-                posterior.screen.moved.anew();
-                posterior.refreshed();
-            }
-        }
-        Ok(posterior)
-    }
-
     /// Returns the column of a visited point.
     pub(crate) fn column_of(&self, slot: usize) -> usize {
-        if self.points.whole { self.state.visits.points[slot] as usize } else { slot }
+        if self.points.whole { self.visits.points[slot] as usize } else { slot }
     }
 
     /// Computes the embedding, the coordinates and all else that depends on the dictionary alone.
     fn embed(&mut self) {
         let gram = Arc::clone(&self.gram);
         if let Some(root) = &self.root {
-            root.coordinates(&self.state.dictionary, &mut self.points.columns);
+            root.coordinates(&self.dictionary, &mut self.points.columns);
             self.embedding = Embedding::default();
         } else {
-            self.embedding = Embedding::of(&self.state.dictionary, |a, b| covariance(gram.as_ref(), a, b));
-            self.points.set_columns(gram.as_ref(), &self.embedding, &self.state.visits.points);
+            self.embedding = Embedding::of(&self.dictionary, |a, b| covariance(gram.as_ref(), a, b));
+            self.points.set_columns(gram.as_ref(), &self.embedding, &self.visits.points);
         }
-        self.points.set_residual(gram.as_ref(), &self.state.visits.points);
+        self.points.set_residual(gram.as_ref(), &self.visits.points);
         self.rotation = OnceLock::new();
         if !self.points.whole {
             self.screen.inverse_norm = inverse_norm(self.embedding.factor(), self.embedding.m());
@@ -134,15 +110,15 @@ impl SketchedPosterior {
     /// dictionaries drawn after every observation; see [`SketchedPosterior::whitened`].
     pub fn set_dictionary(&mut self, dictionary: Vec<u32>, root: Option<Arc<DomainRoot>>) {
         debug_assert!(root.as_ref().is_none_or(|root| self.points.whole && !self.follows && root.reaches(&dictionary)));
-        if dictionary != self.state.dictionary || root.is_some() != self.root.is_some() {
-            (self.state.dictionary, self.root) = (dictionary, root);
+        if dictionary != self.dictionary || root.is_some() != self.root.is_some() {
+            (self.dictionary, self.root) = (dictionary, root);
             self.embed();
         }
     }
 
     /// Counts one interaction, returns the slot; then `refresh` or `follow` is due.
     pub fn visit(&mut self, point: usize) -> usize {
-        let (slot, new) = self.state.visits.add(point, 0.0);
+        let (slot, new) = self.visits.add(point, 0.0);
         if new && !self.points.whole {
             let c = self.coordinates_of(point);
             let square = c.iter().fold(0.0, |sum, c| sum + c * c);
@@ -164,9 +140,10 @@ impl SketchedPosterior {
 
     /// Recomputes everything from interactions and dictionary; the caller then sets the weights.
     pub fn refresh(&mut self) {
+        self.since_refresh = 0;
         let m = self.m();
         let mut counts = vec![0.0; self.points.columns.stride()];
-        for (slot, &count) in self.state.visits.counts.iter().enumerate() {
+        for (slot, &count) in self.visits.counts.iter().enumerate() {
             counts[self.column_of(slot)] = count as f64;
         }
         self.precision.entries = self.points.columns.weighted_gram(&counts, self.ridge);
@@ -184,7 +161,6 @@ impl SketchedPosterior {
         self.precision.whitened = if self.precision.root.is_some() { whitened } else { Columns::default() };
         if self.follows {
             self.precision.inverse = linalg::inverse_spd(self.factor(), m);
-            self.state.followed = Some(TrackedMoments::default());
         }
         self.screen.moved.anew();
         self.refreshed();
@@ -192,11 +168,10 @@ impl SketchedPosterior {
 
     /// Adds one more interaction with `slot`, under the same dictionary; then set the weights.
     pub fn follow(&mut self, slot: usize) {
-        let since = self.state.followed.as_ref().map_or(ANEW_EVERY, |followed| followed.since + 1);
-        if ANEW_EVERY <= since {
+        self.since_refresh += 1;
+        if !self.follows || ANEW_EVERY <= self.since_refresh {
             return self.refresh();
         }
-        self.state.followed = Some(TrackedMoments { since, ..TrackedMoments::default() });
         let m = self.m();
         let c = self.points.columns.column(self.column_of(slot));
         // V^{-1} - g g^T / (1 + c·g), g = V^{-1} c.
@@ -248,12 +223,12 @@ impl SketchedPosterior {
 
     /// Returns the dictionary, ascending.
     pub fn dictionary(&self) -> &[u32] {
-        &self.state.dictionary
+        &self.dictionary
     }
 
     /// Returns the visited points with their counts.
     pub fn visits(&self) -> &Visits {
-        &self.state.visits
+        &self.visits
     }
 
     /// Writes `c` of a visited point to `out`; later entries of `out` stay unchanged.
@@ -273,7 +248,7 @@ impl SketchedPosterior {
     ///
     /// `sums` is `n_visited x n_lists` row-major.
     pub fn moments(&self, sums: &[f64], n_lists: usize) -> Columns {
-        let n = self.state.visits.n_distinct();
+        let n = self.visits.n_distinct();
         let mut lists = Columns::zeros(n, n_lists);
         for (slot, line) in sums.chunks_exact(n_lists.max(1)).enumerate() {
             lists.row_mut(slot).copy_from_slice(line);
@@ -307,7 +282,7 @@ impl SketchedPosterior {
 
     /// Returns the posterior variance of each visited point, by slot.
     pub fn variances(&self) -> Vec<f64> {
-        let columns = (0..self.state.visits.n_distinct()).map(|slot| self.column_of(slot));
+        let columns = (0..self.visits.n_distinct()).map(|slot| self.column_of(slot));
         columns.map(|column| self.points.residual[column] + self.ridge * self.precision.leverages[column]).collect()
     }
 
@@ -393,17 +368,6 @@ impl SketchedPosterior {
     pub fn basis(&self) -> Basis {
         Basis::Gram(Arc::clone(&self.gram))
     }
-
-    /// Returns the state as plain data with a version number, for [`SketchedPosterior::restore`].
-    pub fn save(&self) -> serde_json::Value {
-        let mut state = self.state.clone();
-        if let Some(followed) = &mut state.followed {
-            followed.precision.clone_from(&self.precision.entries);
-            followed.inverse.clone_from(&self.precision.inverse);
-            followed.leverages.extend_from_slice(&self.precision.leverages[..self.points.columns.n()]);
-        }
-        serde_json::json!(state)
-    }
 }
 
 impl ScoreModel for SketchedPosterior {
@@ -432,11 +396,11 @@ impl ScoreModel for SketchedPosterior {
     }
 
     fn basis_points(&self) -> &[u32] {
-        if self.root.is_some() { &self.state.dictionary } else { self.embedding.points() }
+        if self.root.is_some() { &self.dictionary } else { self.embedding.points() }
     }
 
     fn n_observations(&self) -> u64 {
-        self.state.visits.n_observations()
+        self.visits.n_observations()
     }
 
     /// Returns `None` for a domain stored whole, and where rounding prevents `R`: see exact scores.

@@ -4,7 +4,6 @@
 
 use crate::linalg::{dot, four_dots};
 use crate::vectorised;
-use serde::{Deserialize, Serialize};
 
 /// Returns the factor by which solves with L increase the rounding error of a posterior variance.
 ///
@@ -17,7 +16,7 @@ pub fn lost_in_solves(prior: f64, ridge: f64, largest_count: u64) -> f64 {
 }
 
 /// The factor of a positive definite matrix, with room to grow.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct GrowingCholesky {
     n: usize,
     stride: usize,
@@ -42,14 +41,6 @@ impl GrowingCholesky {
             }
         }
         factor
-    }
-
-    /// Returns whether a stored value is consistent.
-    pub fn is_sound(&self) -> bool {
-        self.n <= self.stride
-            && self.stride.checked_mul(self.stride) == Some(self.columns.len())
-            && self.columns.iter().all(|entry| entry.is_finite())
-            && (0..self.n).all(|k| 0.0 < self.columns[k * self.stride + k])
     }
 
     fn reserve(&mut self, stride: usize) {
@@ -273,7 +264,6 @@ mod tests {
         for n in 0..20 {
             let a = matrix(n);
             let factor = grown(&a, n);
-            assert!(factor.is_sound());
             assert!(product(&factor).iter().zip(&a).all(|(x, y)| (x - y).abs() < 1e-13), "{n}");
         }
     }
