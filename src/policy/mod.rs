@@ -37,7 +37,6 @@ mod released_inputs;
 pub mod successive_elimination;
 mod sums_policy;
 mod sums_server;
-mod sums_state;
 mod tail_moments;
 pub mod tgp_ucb;
 pub mod ucb1;

@@ -34,8 +34,6 @@ pub(super) struct PhasesMaker {
     pub(super) facts: Box<StateFacts>,
 }
 
-impl PhasesMaker {}
-
 impl PolicyMaker for PhasesMaker {
     fn own_bytes(&self) -> f64 {
         self.bytes
@@ -55,7 +53,7 @@ impl PolicyMaker for PhasesMaker {
     }
 }
 
-/// State of a phase.
+/// Holds the state of a phase; its streaks follow from it.
 pub(super) struct PhaseState {
     /// The phase, 0-based.
     pub(super) phase: u64,

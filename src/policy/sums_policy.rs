@@ -7,9 +7,8 @@
 use super::noise_spectrum::SpectrumPlan;
 use super::parse_features;
 use super::release_rule::ReleaseRule;
+pub use super::sums_server::SumsPolicyKind;
 use super::sums_server::{SumsKeys, SumsPolicyShared, SumsServer};
-pub use super::sums_state::SumsPolicyKind;
-use super::sums_state::are_possible;
 use super::{ExplorationFactor, FeaturesPlan, Initial, Policy, PolicyMaker, PolicyPlan, Problem, Setting, SharedInputs};
 use privateer_config::error::{Diagnostic, Error};
 use privateer_config::params::Args;
@@ -85,6 +84,15 @@ fn prepare(
         problem: problem.clone(),
         table,
     }))))
+}
+
+/// Returns whether stored sums, enough to evaluate a model [Dubey2021, remark 1], have this number of features and valid values.
+fn are_possible(sums: &Sums, n_features: usize) -> bool {
+    sums.entries.len() == Sums::empty(n_features, 1).entries.len()
+        && sums.entries.iter().all(|x| x.is_finite())
+        && [sums.gram_std, sums.moment_std].iter().all(|std| std.is_finite() && 0.0 <= *std)
+        && (1..=1 << 53).contains(&sums.horizon)
+        && sums.users <= 1 << 53
 }
 
 struct SumsMaker(Arc<SumsPolicyShared>);

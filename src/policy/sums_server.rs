@@ -2,7 +2,6 @@
 
 use super::noise_spectrum::{NoiseBounds, SpectrumPlan};
 use super::release_rule::{Extrapolation, ReleaseRule};
-use super::sums_state::SumsPolicyKind;
 use super::{
     ExplorationFactor, FeaturesPlan, Initial, Policy, PolicyModel, PolicyStreams, Problem, Proposal, RandomSource, Setting,
 };
@@ -13,6 +12,16 @@ use privateer_gp::score::{AxisFeatures, Change, FeatureTable, Moments, ScoreMode
 use privateer_privacy::sums::{Epochs, Sums, SumsFacts, SumsNeed};
 use privateer_privacy::{Query, Released, Signal};
 use std::sync::Arc;
+
+/// States the properties in which the policies over private sums differ.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SumsPolicyKind {
+    pub name: &'static str,
+    /// Whether users add their own noise.
+    pub local: bool,
+    /// Whether the model is linear in the coordinates.
+    pub linear: bool,
+}
 
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct SumsKeys {

@@ -101,11 +101,6 @@ impl Plays {
         }
     }
 
-    /// Returns the number of plays defined so far, or of points of the table.
-    pub fn n(&self) -> usize {
-        if self.axes.is_some() { self.sums.len() / self.table.n_features.max(1) } else { self.table.n_points }
-    }
-
     /// Returns the largest `|phi|` of a play.
     pub fn largest_norm(&self) -> f64 {
         self.largest(|row| self.square(row)).sqrt()

@@ -184,12 +184,6 @@ impl Stream {
         hash.update(self.word().to_le_bytes());
         Self::of_digest(hash)
     }
-
-    /// Skips `words` words.
-    pub fn skip(&mut self, words: u64) {
-        self.drawn += words;
-        self.generator.advance(u128::from(words));
-    }
 }
 
 /// Draws through the interface of `rand`, so that its distributions and those of other crates work on a stream.
@@ -236,17 +230,6 @@ mod tests {
         first.sort_unstable();
         first.dedup();
         assert_eq!(first.len(), 9);
-    }
-
-    #[test]
-    fn a_stream_is_its_name_and_its_place() {
-        let fresh = || Streams::new(7, "rkhs").of(0, Purpose::Noise);
-        let (mut drawn, mut skipped) = (fresh(), fresh());
-        for _ in 0..1000 {
-            drawn.word();
-        }
-        skipped.skip(drawn.drawn());
-        assert_eq!((skipped.drawn(), skipped.word()), (1000, drawn.word()));
     }
 
     /// Words that are drawn together are those drawn one by one.

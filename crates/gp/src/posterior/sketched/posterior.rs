@@ -38,7 +38,7 @@ pub struct SketchedPosterior {
     /// Counts of interactions; their sums of rewards are not used.
     visits: Visits,
     /// Points, ascending.
-    dictionary: Vec<u32>,
+    pub(super) dictionary: Vec<u32>,
     /// Observations since the updated numbers were last computed from the interactions.
     since_refresh: u32,
     /// The dictionary's embedding; empty where `root` computes the coordinates.
@@ -219,11 +219,6 @@ impl SketchedPosterior {
     /// Returns the number of features: the numerical rank of the dictionary.
     pub fn m(&self) -> usize {
         self.points.columns.n_rows()
-    }
-
-    /// Returns the dictionary, ascending.
-    pub fn dictionary(&self) -> &[u32] {
-        &self.dictionary
     }
 
     /// Returns the visited points with their counts.

@@ -80,7 +80,7 @@ fn every_form_is_the_textbook_formula() {
         for follows in [false, true] {
             let (posterior, sums) = visited(&gram, 0.5, follows, 60);
             assert_eq!((posterior.table().is_some(), posterior.factor().is_none()), (n == 50, n == 50));
-            assert_eq!(posterior.dictionary().len(), 11);
+            assert_eq!(posterior.dictionary.len(), 11);
             for x in 0..n {
                 let (mean, variance) = textbook(gram.as_ref(), &posterior, &sums, 0.5, x);
                 let exact = posterior.exact(x);
