@@ -95,6 +95,7 @@ fn maker(choices: ChoiceTerms, gap: Option<f64>) -> ContextPolicyMaker {
     ContextPolicyMaker::new(move || DpHdb::new(choices, gap)).stating(facts)
 }
 
+/// Runs `dp-hdb` in one trial; public for checks against stored cases alone.
 #[doc(hidden)]
 pub struct DpHdb {
     choices: ChoiceTerms,

@@ -66,10 +66,9 @@ pub struct KnownPoint {
 }
 
 impl RunningError {
-    /// Starts from a state with this norm of `theta` after `observations`, and at most `rotations` since its factor was made.
-    pub fn of(theta: f64, observations: u64, rotations: u64) -> Self {
-        let (observations, rotations) = (observations as f64, rotations as f64);
-        Self { observations, largest_theta: theta, rotations, ..Self::default() }
+    /// Starts from a rebuilt state with this norm of `theta` after `observations`.
+    pub fn of(theta: f64, observations: u64) -> Self {
+        Self { observations: observations as f64, largest_theta: theta, ..Self::default() }
     }
 
     /// Adds the row of a new streak, whose first `k` entries come from a solve with the transposed factor.

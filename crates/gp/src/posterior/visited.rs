@@ -263,7 +263,7 @@ impl VisitedModel {
         self.factor.solve_lower(&mut weights, 0);
         self.factor.solve_transposed(&mut weights);
         source.combine(&weights, &visits.points, &mut self.theta);
-        self.rounding = RunningError::of(source.magnitude(&self.theta), visits.n_observations(), 0);
+        self.rounding = RunningError::of(source.magnitude(&self.theta), visits.n_observations());
         self.since_rebuild = 0;
         true
     }

@@ -123,12 +123,6 @@ impl WeightModel {
         update
     }
 
-    fn start_errors(&mut self) {
-        self.rounding = RunningError::of(dot(&self.theta, &self.theta).sqrt(), 0, 0);
-        self.drift = 0.0;
-        self.trace_inverse();
-    }
-
     fn trace_inverse(&mut self) {
         self.trace = self.ridge * self.inverse.iter().step_by(self.n + 1).sum::<f64>();
     }
@@ -274,7 +268,9 @@ impl WeightModel {
         for (weight, row) in self.theta.iter_mut().zip(self.inverse.chunks_exact(n.max(1))) {
             *weight = dot(row, &moment);
         }
-        self.start_errors();
+        self.rounding = RunningError::of(dot(&self.theta, &self.theta).sqrt(), 0);
+        self.drift = 0.0;
+        self.trace_inverse();
         self.prior = false;
         self.waiting.clear();
         self.gain = self.gain();
