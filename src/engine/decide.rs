@@ -1,9 +1,8 @@
 //! Decides among the candidates in f64, identically for every backend.
 
-use super::best_of_table::best_of_table;
 use crate::policy::Proposal;
 use privateer_config::error::Error;
-use privateer_gp::score::{AxisFeatures, Candidates, Moments, ScoreModel, lowest_within_tie, tie_margin};
+use privateer_gp::score::{AxisFeatures, Candidates, Moments, ScoreModel, best_of_table, lowest_within_tie, tie_margin};
 
 /// The candidate with the largest exact score, the lowest index among ties. `scratch` saves an allocation a round.
 ///

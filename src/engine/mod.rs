@@ -5,7 +5,6 @@
 //! and passes finished ones to an [`Observer`]. **Invariant:** prints nothing, writes nothing, reads no result.
 
 mod ask_tell;
-mod best_of_table;
 mod cell_facts;
 mod cell_info;
 mod cell_warning;

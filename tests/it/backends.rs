@@ -19,16 +19,28 @@ pub fn reference_backends() -> Vec<NamedBackend> {
     PRECISIONS.map(of).into()
 }
 
-/// The graphics adapter; none, in words, where there is no adapter and none is required.
+/// The graphics adapter in each type that it computes in; none, in words, where there is no adapter and none is required.
+///
+/// What a device chooses itself is one of them: the reference devices show the choice, and software adapters are slow.
 #[cfg(feature = "gpu")]
 pub fn gpu_backends() -> Vec<NamedBackend> {
     use privateer_backend::device::Device;
-    use privateer_backend::gpu::{Gpu, GpuOptions};
+    let Some(gpu) = gpu() else { return Vec::new() };
+    let usable = [Precision::F32, Precision::F64].into_iter().filter(|&precision| gpu.computes_in(precision));
+    usable.map(|precision| named("gpu", Some(precision), Batched::new(Arc::new(gpu.clone())))).collect()
+}
+
+/// The graphics adapter in the types that it chooses.
+#[cfg(feature = "gpu")]
+pub fn choosing_gpu() -> Option<NamedBackend> {
+    Some(named("gpu", None, Batched::new(Arc::new(gpu()?.clone()))))
+}
+
+#[cfg(feature = "gpu")]
+fn gpu() -> Option<&'static privateer_backend::gpu::Gpu> {
     use std::sync::OnceLock;
-    static GPU: OnceLock<Option<Gpu>> = OnceLock::new();
-    let Some(gpu) = GPU.get_or_init(|| open_gpu(GpuOptions::default())) else { return Vec::new() };
-    let usable = PRECISIONS.into_iter().filter(|p| p.is_none_or(|precision| gpu.computes_in(precision)));
-    usable.map(|precision| named("gpu", precision, Batched::new(Arc::new(gpu.clone())))).collect()
+    static GPU: OnceLock<Option<privateer_backend::gpu::Gpu>> = OnceLock::new();
+    GPU.get_or_init(|| open_gpu(privateer_backend::gpu::GpuOptions::default())).as_ref()
 }
 
 /// A device of its own; none, in words, where there is no adapter and none is required.
@@ -50,4 +62,9 @@ pub fn open_gpu(options: privateer_backend::gpu::GpuOptions) -> Option<privateer
 pub fn gpu_backends() -> Vec<NamedBackend> {
     println!("skipped: built without `gpu`");
     Vec::new()
+}
+
+#[cfg(not(feature = "gpu"))]
+pub fn choosing_gpu() -> Option<NamedBackend> {
+    gpu_backends().pop()
 }

@@ -103,31 +103,35 @@ fn everything_that_releases_has_an_audit() {
     assert!(names.windows(2).all(|pair| pair[0] != pair[1]), "two cases share a name, and with it their streams");
 }
 
-/// With fixed seeds. The attacks reach most of what is claimed: they are not blunt.
+/// The least share of what is claimed that attacks on these cases reach: they are not blunt.
+const REACHED: [(&str, f64); 11] = [
+    ("laplace at 2", 0.85),
+    ("duchi at 2", 0.9),
+    ("hybrid at 2", 0.85),
+    ("tree", 0.8),
+    ("gram-prefix", 0.85),
+    ("sums-batch-laplace", 0.9),
+    ("sums-batch-laplace, in a batch of 4", 0.9),
+    ("sums-batch-gaussian", 0.85),
+    ("choices-gumbel, one choice", 0.8),
+    ("sums-exponential", 0.85),
+    ("sums-exponential, one user in every candidate", 0.85),
+];
+
+/// With fixed seeds, and more samples where a share is to be reached.
 #[test]
 fn claims_survive() {
     let simulated = cases(AUDITS.iter().filter(|entry| !RELEASES.contains(&entry.name)));
-    let findings = audit(&simulated, Settings { samples: 20_000, ..Settings::default() }, &|_| ()).expect("scores");
-    for found in &findings {
-        let expected = if found.epsilon.is_some() { Verdict::Consistent } else { Verdict::NoClaim };
-        assert_eq!(found.verdict, expected, "{found:?}");
-        assert!(found.as_known());
-    }
-    for (name, least) in [
-        ("laplace at 2", 0.85),
-        ("duchi at 2", 0.9),
-        ("hybrid at 2", 0.85),
-        ("tree", 0.8),
-        ("gram-prefix", 0.85),
-        ("sums-batch-laplace", 0.9),
-        ("sums-batch-laplace, in a batch of 4", 0.9),
-        ("sums-batch-gaussian", 0.85),
-        ("choices-gumbel, one choice", 0.8),
-        ("sums-exponential", 0.85),
-        ("sums-exponential, one user in every candidate", 0.85),
-    ] {
-        let found = findings.iter().find(|found| found.name == name).expect("a finding");
-        assert!(found.reached().is_some_and(|reached| least < reached), "{name}: {found:?}");
+    let least = |name: &str| REACHED.iter().find(|(case, _)| *case == name).map(|(_, least)| *least);
+    let (sharp, others): (Vec<Case>, Vec<Case>) = simulated.into_iter().partition(|case| least(&case.name).is_some());
+    assert_eq!(sharp.len(), REACHED.len());
+    for (cases, samples) in [(sharp, 20_000), (others, 6000)] {
+        for found in audit(&cases, Settings { samples, ..Settings::default() }, &|_| ()).expect("scores") {
+            let expected = if found.epsilon.is_some() { Verdict::Consistent } else { Verdict::NoClaim };
+            assert_eq!(found.verdict, expected, "{found:?}");
+            assert!(found.as_known());
+            assert!(least(&found.name).is_none_or(|least| found.reached().is_some_and(|reached| least < reached)), "{found:?}");
+        }
     }
 }
 

@@ -1,7 +1,7 @@
 //! Submissions of any width: trials of several cells share them, and the bytes are those of the CPU.
 
 use super::backends::{LONG, replaced};
-use crate::backends::{NamedBackend, gpu_backends, reference_backends};
+use crate::backends::{NamedBackend, choosing_gpu, reference_backends};
 use crate::support::{run_all, sweep};
 use privateer::engine::Options;
 use privateer::env::DataFolder;
@@ -54,7 +54,7 @@ fn on_the_reference_device() {
 
 #[test]
 fn on_a_graphics_adapter() {
-    widths_of(&gpu_backends());
+    widths_of(choosing_gpu().as_slice());
 }
 
 /// A device that is lost while trials of several cells are on it gives all of them to the CPU.

@@ -1,4 +1,4 @@
-//! Plain data that passes between the mathematics and the backends; this module computes nothing.
+//! Plain data that passes between the mathematics and the backends; of it, this module computes only the best point of a table.
 //!
 //! Every GP policy is a linear model over a basis `h`. The score of point `x` for one trial is
 //!
@@ -9,10 +9,12 @@
 //! returns every point that may be the best ([`Candidates`]), and the caller decides among them in f64.
 
 mod basis;
+mod best_of_table;
 mod moments;
 mod tie;
 
 pub use basis::{AxisFeatures, Basis, FeatureTable, FourierForm, GramSource, KernelFamily, KernelForm, add_each_column};
+pub use best_of_table::best_of_table;
 pub use moments::{
     Candidates, Change, Factor, MomentTable, Moments, RowError, ScoreModel, StateError, TrialScore, VarianceForm, VisitedPoints,
 };

@@ -1,7 +1,7 @@
 //! Finds the point with the largest score in a table of moments.
 
-use privateer_gp::score::{MomentTable, Moments, tie_margin};
-use pulp::{Arch, Simd, WithSimd};
+use super::{MomentTable, Moments, tie_margin};
+use privateer_numerics::pulp::{Arch, Simd, WithSimd};
 
 /// Returns the point with the largest score, the lowest index among ties.
 ///
@@ -124,7 +124,8 @@ impl<S: Simd> Best<S> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use privateer_gp::score::lowest_within_tie;
+    use crate::score::lowest_within_tie;
+    use privateer_numerics::pulp;
     use privateer_numerics::rng::{Purpose, Streams};
 
     /// Compares with scores of all points, whatever point is near, and for scores that tie or nearly tie.
