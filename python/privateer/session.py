@@ -195,7 +195,7 @@ class Deployment:
     state
         The deployment; the first value makes it, or `privateer odometer`.
     mechanism
-        `laplace`, `duchi`, `piecewise`, `hybrid`, `randomised-response` or `gaussian`; stated once, as epsilon and clip.
+        `laplace`, `duchi`, `piecewise`, `hybrid`, `randomised-response`, `warped-piecewise` or `gaussian`; stated once, as epsilon and clip.
     epsilon
         Privacy loss of one answer.
     clip

@@ -6,7 +6,7 @@ use super::{
 };
 use privateer_config::error::Error;
 use privateer_privacy::curator::input_noise;
-use privateer_privacy::mechanism::{duchi, gaussian, hybrid, laplace, none, piecewise, response};
+use privateer_privacy::mechanism::{duchi, gaussian, hybrid, laplace, none, piecewise, response, warped};
 use privateer_privacy::sums::{batch, joint, local, none as sums_none, privunit, shuffle};
 
 /// Describes a registered audit.
@@ -34,6 +34,7 @@ pub static AUDITS: &[AuditEntry] = &[
     sound("piecewise", "a two-level density for one reward", || rewards::cases(&piecewise::ENTRY)),
     sound("hybrid", "density or bit for one reward", || rewards::cases(&hybrid::ENTRY)),
     sound("randomised-response", "one of k levels for one reward", || rewards::cases(&response::ENTRY)),
+    sound("warped-piecewise", "a two-level density over spaced values", || rewards::cases(&warped::ENTRY)),
     sound("gaussian", "Gaussian noise on one reward", || rewards::cases(&gaussian::ENTRY)),
     sound("tree", "running sums by the binary tree", || Ok(prefix::cases("tree"))),
     sound("honaker", "running sums by the weighted tree", || Ok(prefix::cases("honaker"))),
@@ -102,6 +103,7 @@ pub static AUDITS: &[AuditEntry] = &[
         release::cases("piecewise-on-a-grid", &piecewise::ENTRY, 2.0)
     }),
     sound("response-on-levels", "release of one of k levels", || release::cases("response-on-levels", &response::ENTRY, 2.0)),
+    sound("warped-on-a-grid", "release of one of the spaced values", || release::cases("warped-on-a-grid", &warped::ENTRY, 2.0)),
     sound("discrete-gaussian", "release of one number, Gaussian", || release::cases("discrete-gaussian", &gaussian::ENTRY, 4.0)),
     sound("discrete-gaussian-rows", "release of rows", || Ok(curators::released())),
     sound("discrete-gaussian-sums", "release of sums over users", sums::released),

@@ -16,7 +16,7 @@ use std::path::PathBuf;
 #[cfg_attr(feature = "cli", derive(clap::Args))]
 #[serde(default, deny_unknown_fields)]
 pub struct ReleaseOptions {
-    /// Mechanism of every value: laplace, duchi, piecewise, hybrid, randomised-response, gaussian; stated once, with the first value
+    /// Mechanism of every value: laplace, duchi, piecewise, hybrid, randomised-response, warped-piecewise, gaussian; stated once, with the first value
     #[cfg_attr(feature = "cli", arg(long, value_name = "NAME"))]
     pub mechanism: Option<String>,
     /// Privacy loss of one answer

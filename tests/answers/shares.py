@@ -16,6 +16,7 @@ CASES = {
     "share-gaussian": ("gaussian", 4.0, (-2.5, 2.5), 60, 1, True),
     "share-piecewise": ("piecewise", 4.0, (-3, 3), 50, 1, True),
     "share-hybrid": ("hybrid", 3.0, (-3, 3), 60, 1, True),
+    "share-spaced-values": ("warped-piecewise", 2.0, (-3, 3), 60, 1, True),
     "share-thirty-rows": ("laplace", 8.0, (-3, 3), 80, 1, True),
     "share-clip-that-cuts": ("laplace", 3.0, (-1, 1), 60, 1, True),
     "share-small-budget": ("laplace", 1.0, (-3, 3), 60, 1, True),
@@ -44,6 +45,33 @@ def gaussian_sd():
     return above
 
 
+def row_of_values(k, inner, half, cells=3000):
+    """Values along a row as long as k windows: a sine, and on either side a straight band as long as the window."""
+    p = (exp(epsilon) - 1) / (exp(epsilon) + k - 1)
+    u = (np.arange(cells) + 0.5) / cells * k - k / 2
+    beyond = np.abs(u) - (k / 2 - 1)
+    straight = np.sign(u) * (1 + half * (2 * beyond - 1))
+    values = np.where(beyond > 0, straight, inner * np.sin(u / max(k / 2 - 1, 1e-9)) / np.sin(1)) / p
+    window = round(cells / k)
+    sums = lambda x: np.concatenate([[0], np.cumsum(x)])
+    means = p * (sums(values)[window:] - sums(values)[:-window]) / window
+    squares = (1 - p) * (values**2).mean() + p * (sums(values**2)[window:] - sums(values**2)[:-window]) / window
+    return (squares - means**2).max(), p, values, window, means
+
+
+def spaced_values():
+    """The row of least worst variance of many at random."""
+    rows = np.random.default_rng(3).uniform([2, 0, 0], [4, 1, 0.5], (3000, 3))
+    best = min(rows, key=lambda row: row_of_values(*row, cells=240)[0])
+    near = best + np.random.default_rng(4).normal(scale=0.03, size=(2000, 3))
+    return row_of_values(*min(near, key=lambda row: row_of_values(*row, cells=600)[0]))
+
+
+if mechanism == "warped-piecewise":
+    worst, kept, values_of_row, window, means = spaced_values()
+    print(f"variance at the worst input of [-1, 1]: {worst:.4f}")
+
+
 def released(reward):
     if mechanism == "laplace":
         return reward + rng.laplace(scale=width / epsilon, size=TRIALS)
@@ -51,6 +79,10 @@ def released(reward):
         return reward + gaussian_sd() * rng.standard_normal(TRIALS)
     middle, half = (low + high) / 2, width / 2
     x = (reward - middle) / half
+    if mechanism == "warped-piecewise":
+        first = np.interp(x, means, np.arange(len(means))).round().astype(int)
+        at = np.where(rng.random(TRIALS) < kept, first + rng.integers(window, size=TRIALS), rng.integers(len(values_of_row), size=TRIALS))
+        return middle + half * values_of_row[at]
     ends = (exp(epsilon) + 1) / (exp(epsilon) - 1)
     coin = np.where(rng.random(TRIALS) < 0.5 + x / (2 * ends), ends, -ends)
     # A density that is e^epsilon higher on an interval of length C - 1 around the input than elsewhere on [-C, C].

@@ -219,7 +219,8 @@ fn users_who_return_spend_the_stated_budget() {
         )
     };
     let returning = |mechanism: &str| format!("mechanism = \"{mechanism}\"\nparticipations = 4\nseparation = 16");
-    let rewards = ["laplace", "duchi", "piecewise", "hybrid", "randomised-response", "gaussian"].map(|name| ("igp-ucb", name));
+    let rewards = ["laplace", "duchi", "piecewise", "hybrid", "randomised-response", "warped-piecewise", "gaussian"]
+        .map(|name| ("igp-ucb", name));
     let joint = ["tree", "honaker", "blt", "sqrt-toeplitz", "banded-toeplitz"].map(|name| ("jdp-gp-ucb", name));
     let others = [
         ("local-jdp-gp-ucb", "local-gaussian"),

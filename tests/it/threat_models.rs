@@ -77,7 +77,7 @@ fn rows() -> Vec<(&'static str, ThreatModel)> {
     let inputs = simulated(&format!("{POINTS}{curator}")).remove(1);
     vec![
         (
-            "simulated rewards: `laplace`, `duchi`, `piecewise`, `hybrid`, `randomised-response`, `gaussian`",
+            "simulated rewards: `laplace`, `duchi`, `piecewise`, `hybrid`, `randomised-response`, `warped-piecewise`, `gaussian`",
             points("kind = \"tgp-ucb\"\nridge = 1.0"),
         ),
         ("simulated sums: `jdp-gp-ucb`, `jdp-linucb`", points("kind = \"jdp-gp-ucb\"")),

@@ -71,7 +71,11 @@ pub const ROWS: &[Row] = &[
     row(LaplaceNoise, &["laplace", "discrete-laplace"], "noise::laplace_noise_has_its_scale"),
     row(GaussianNoise, &["gaussian", "discrete-gaussian"], "noise::gaussian_noise_has_its_size"),
     row(DuchiNoise, &["duchi", "bit"], "noise::a_bit_answers_at_its_epsilon"),
-    row(PiecewiseNoise, &["piecewise", "piecewise-on-a-grid"], "noise::the_density_answers_at_its_epsilon"),
+    row(
+        PiecewiseNoise,
+        &["piecewise", "piecewise-on-a-grid", "warped-piecewise", "warped-on-a-grid"],
+        "noise::the_densities_answer_at_their_epsilon",
+    ),
     row(ResponseNoise, &["randomised-response", "response-on-levels"], "noise::randomised_response_answers_at_its_epsilon"),
     row(
         CapCoin,

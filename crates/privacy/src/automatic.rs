@@ -130,7 +130,7 @@ mod tests {
     fn no_pure_mechanism_has_less_noise_than_the_automatic_one() {
         let facts = RewardFacts { bound: 1.0, noise_bound: None, range: None, noise_variance: None, rounds: 10 };
         let mut taken = std::collections::BTreeSet::new();
-        for epsilon in [1e-6, 0.1, 0.5, 0.7, 1.0, 1.6, 1.7, 2.0, 4.0, 8.0, 16.0, 18.0, 40.0, 700.0] {
+        for epsilon in [1e-6, 1e-4, 0.1, 0.5, 0.7, 1.0, 1.6, 1.7, 2.0, 4.0, 8.0, 12.0, 16.0, 18.0, 20.0, 24.0, 40.0, 700.0] {
             let budget = Budget { epsilon: Epsilon::try_from(epsilon).ok(), ..Budget::default() };
             let request = |mechanism| Request { mechanism, budget, clip: Some((-1.0, 1.0)), ..Request::NONE };
             let name = automatic_for_rewards(&request("auto"));
@@ -145,9 +145,9 @@ mod tests {
             }
             taken.insert(name);
         }
-        assert_eq!(taken.len(), 2, "{taken:?}");
+        assert_eq!(taken, ["hybrid", "warped-piecewise"].into());
         let at_one = Budget { epsilon: Epsilon::try_from(1.0).ok(), ..Budget::default() };
-        assert_eq!(automatic_for_rewards(&Request { mechanism: "auto", budget: at_one, ..Request::NONE }), "hybrid");
+        assert_eq!(automatic_for_rewards(&Request { mechanism: "auto", budget: at_one, ..Request::NONE }), "warped-piecewise");
         let corrected = Request { calibration: Calibration::Corrected, mechanism: "auto", ..Request::NONE };
         assert_eq!(automatic_for_rewards(&corrected), "laplace");
         assert_eq!(automatic_for_rewards(&Request { mechanism: "duchi", ..Request::NONE }), "duchi");

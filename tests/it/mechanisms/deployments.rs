@@ -167,8 +167,16 @@ impl Deployment<'_> {
 
     /// Releases values, sometimes of a column that is also an input and written in another way.
     fn release(&mut self) {
-        let mechanism =
-            self.random.of(&["laplace", "duchi", "piecewise", "hybrid", "randomised-response", "gaussian", "gaussian"]);
+        let mechanism = self.random.of(&[
+            "laplace",
+            "duchi",
+            "piecewise",
+            "hybrid",
+            "randomised-response",
+            "warped-piecewise",
+            "gaussian",
+            "gaussian",
+        ]);
         let column = self.random.of(&["y", "y", "y", " Y", "C"]);
         let state = format!("{mechanism}{}", if column == "C" { "-c" } else { "" });
         let (row, round) = (self.random.below(self.rows), self.random.below(4) + 1);

@@ -1,8 +1,7 @@
 //! Implements the hybrid mechanism for one bounded reward [Wang2019, section III-C].
 //!
-//! A coin that does not depend on the reward chooses between the piecewise density and one bit. The output is bounded. The
-//! worst-case variance is the least of the mechanisms here up to epsilon = 1.6, and above the threshold it is the same for
-//! every reward.
+//! A coin that does not depend on the reward chooses between the piecewise density and one bit. The output is bounded. Above the
+//! threshold the variance is the same for every reward.
 //! Proof: `docs/proofs/hybrid.md`.
 
 use super::MechanismEntry;
@@ -18,7 +17,7 @@ use privateer_numerics::rng::Stream;
 /// Registry entry.
 pub const ENTRY: MechanismEntry = MechanismEntry {
     name: "hybrid",
-    summary: "piecewise density or one randomised bit, whichever epsilon favours: pure epsilon, bounded output, least variance up to epsilon = 1.6",
+    summary: "piecewise density or one randomised bit, whichever epsilon favours: pure epsilon, bounded output",
     paper: "Wang2019",
     build: on_window::build::<Mixture>,
 };

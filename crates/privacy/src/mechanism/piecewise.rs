@@ -20,12 +20,12 @@ pub const ENTRY: MechanismEntry = MechanismEntry {
 };
 
 /// Number of cells of the exact output.
-const CELLS: u64 = 4096;
+pub(super) const CELLS: u64 = 4096;
 
 /// The density on a grid of cells: integer weights with a checked ratio.
 /// Proof: `docs/proofs/discrete.md`.
 #[derive(Debug, Clone, Copy)]
-struct Cells {
+pub(super) struct Cells {
     /// Weight of a cell of the lower level.
     low: u64,
     /// Weight of a cell of the higher level.
@@ -35,15 +35,19 @@ struct Cells {
 }
 
 impl Cells {
-    /// Makes the weights for an epsilon from 1e-6 to 20.
+    /// Makes the weights for an epsilon from 1e-6 to 20 and a window of the least variance with equally spaced values.
     fn new(epsilon: f64) -> Self {
+        Self::with_window(epsilon, ((CELLS as f64 / (1.0 + libm::exp(0.5 * epsilon))).round() as u64).max(1))
+    }
+
+    /// Makes the weights for an epsilon from 1e-6 to 20 and a window of that many cells.
+    pub(super) fn with_window(epsilon: f64, window: u64) -> Self {
         // Large at small epsilon, where the higher weight is hardly larger, so that their quotient stays near e^epsilon; small at
         // large epsilon, where the sum of all weights would exceed 64 bits.
         let low = if epsilon < 1.0 { 1 << 40 } else { 1 << 20 };
         // Rounded down by more than the error of exp: high/low <= e^epsilon.
         let twice = if doubled() { 2.0 } else { 1.0 };
         let high = (low as f64 * libm::exp(twice * epsilon) * (1.0 - 1e-14)).floor() as u64;
-        let window = ((CELLS as f64 / (1.0 + libm::exp(0.5 * epsilon))).round() as u64).max(1);
         Self { low, high, window }
     }
 
@@ -58,7 +62,11 @@ impl Cells {
         let places = CELLS - self.window;
         let place = (0.5 * (input + 1.0) * places as f64).clamp(0.0, places as f64);
         let rest = ((place - place.floor()) * libm::exp2(53.0)) as u64;
-        let first = (place.floor() as u64 + u64::from((entropy.word() >> 11) < rest)).min(places);
+        self.draw_at((place.floor() as u64 + u64::from((entropy.word() >> 11) < rest)).min(places), entropy)
+    }
+
+    /// Returns the cell released for a window at this position.
+    pub(super) fn draw_at(self, first: u64, entropy: &mut Entropy) -> u64 {
         // The weights of the higher level first, then those of the lower level in order.
         let drawn = below(self.total(), entropy);
         if drawn < self.window * self.high {
@@ -68,16 +76,25 @@ impl Cells {
         if other < first { other } else { other + self.window }
     }
 
+    /// Returns the weights.
+    pub(super) fn laws(self) -> Vec<SamplerLaw> {
+        vec![SamplerLaw::Levels { high: self.high, low: self.low }]
+    }
+
+    /// Returns the probability that the window has beyond the lower weight.
+    pub(super) fn raised(self) -> f64 {
+        (self.high - self.low) as f64 * self.window as f64 / self.total() as f64
+    }
+
     /// Returns the value of a cell, scaled so that the mean over the cells is the input.
     fn value(self, cell: u64) -> f64 {
-        let raised = (self.high - self.low) as f64 * self.window as f64 / self.total() as f64;
         let along = cell as f64 - 0.5 * (CELLS - 1) as f64;
-        along / (raised * 0.5 * (CELLS - self.window) as f64)
+        along / (self.raised() * 0.5 * (CELLS - self.window) as f64)
     }
 }
 
 /// Returns whether the density answers at more than its epsilon.
-fn doubled() -> bool {
+pub(super) fn doubled() -> bool {
     planted::is(PlantedFault::PiecewiseNoise)
 }
 
@@ -169,8 +186,7 @@ impl UnitRandomiser for TwoLevel {
     }
 
     fn laws(&self) -> Vec<SamplerLaw> {
-        let Cells { high, low, .. } = Cells::new(self.epsilon);
-        vec![SamplerLaw::Levels { high, low }]
+        Cells::new(self.epsilon).laws()
     }
 
     fn bound(&self) -> f64 {

@@ -14,7 +14,7 @@ use privateer_numerics::rng::Stream;
 /// Registry entry.
 pub const ENTRY: MechanismEntry = MechanismEntry {
     name: "randomised-response",
-    summary: "the clipped reward rounded to levels, one of them answered: pure epsilon, few output values, least variance from epsilon = 1.6",
+    summary: "the clipped reward rounded to levels, one of them answered: pure epsilon, few output values",
     paper: "Kairouz2016",
     build: on_window::build::<Response>,
 };
@@ -32,11 +32,6 @@ pub(crate) struct Response {
     kept: f64,
     /// Variance of the answer at the worst input.
     pub(crate) worst_variance: f64,
-}
-
-/// Returns the variance at the worst input on [-1, 1].
-pub(super) fn worst_case(epsilon: Epsilon) -> f64 {
-    Response::new(epsilon).worst_variance
 }
 
 impl Response {

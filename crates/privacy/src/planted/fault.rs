@@ -48,7 +48,7 @@ faults! {
     LaplaceNoise "laplace-noise" "Laplace noise has half of its scale."
     GaussianNoise "gaussian-noise" "Gaussian noise has half of its standard deviation."
     DuchiNoise "duchi-noise" "The bit answers at twice its epsilon."
-    PiecewiseNoise "piecewise-noise" "The two-level density answers at more than its epsilon."
+    PiecewiseNoise "piecewise-noise" "The two-level densities answer at more than their epsilon."
     ResponseNoise "response-noise" "Randomised response answers at twice its epsilon."
     CapCoin "cap-coin" "A vector is released outside of its cap less often than its epsilon lets it."
     HybridBranch "hybrid-branch" "The hybrid's public coin depends on the reward."
