@@ -156,14 +156,15 @@ fn every_kind_of_problem_is_answered() {
          kernel = { kind = \"matern\", nu = 2.5, lengthscale = 0.2 }\nnoise = { kind = \"gaussian\", sd = 0.1 }\n[[policy]]\nkind = \"uniform\"\n";
     here.write("own.toml", own);
     let problems = [
-        "--function branin --points 100",
-        "--function branin --points 100 --trust joint",
-        "--arms arms.csv",
-        "--arms arms.csv --trust joint",
-        "--spec own.toml --range=-3,3",
+        "--trials 6 --pilots 3 --function branin --points 100",
+        "--trials 6 --pilots 3 --function branin --points 100 --trust joint",
+        // Of three arms chance decides in few trials.
+        "--trials 30 --pilots 10 --arms arms.csv",
+        "--trials 30 --pilots 10 --arms arms.csv --trust joint",
+        "--trials 6 --pilots 3 --spec own.toml --range=-3,3",
     ];
     for (which, problem) in problems.into_iter().enumerate() {
-        let terms = "--json --epsilon 0.1,600 --rounds 200 --trials 6 --pilots 3";
+        let terms = "--json --epsilon 0.1,600 --rounds 200";
         let answer = here.fine_json(&words(&format!("cost {terms} --out out-{which} {problem}")));
         assert_eq!(answer["budgets"].as_array().map(Vec::len), Some(2), "{problem}");
         let share = |at: usize| answer["budgets"][at]["share"].as_f64().unwrap_or(f64::NAN);
