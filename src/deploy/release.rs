@@ -219,7 +219,17 @@ impl Counter {
         let is_new = known.is_none();
         let (file, column, declaration) = match known {
             Some(known) => known,
-            None => begin(state, options, ids.as_ref())?,
+            None => {
+                let (file, column, declaration) = begin(state, options, ids.as_ref())?;
+                // Of two commands that declare it at once, the later one takes what the other has declared.
+                let mut others = declarations(&file)?.into_iter().filter(|(other, _)| other.number != column.number);
+                if others.any(|(_, other)| options.column.as_ref().is_none_or(|name| *name == other.column)) {
+                    file.roll_back();
+                    drop(file);
+                    return Self::open(state, options);
+                }
+                (file, column, declaration)
+            }
         };
         file.check_key(ids.as_ref())?;
         if !is_new {
@@ -303,12 +313,7 @@ impl Counter {
 
 /// Returns the column of this name, or the only one, with its declaration.
 fn declared_in(file: &DeploymentFile, state: &Path, name: Option<&str>) -> Result<Option<(Column, Declaration)>, Error> {
-    let mut found = Vec::new();
-    for column in file.columns(Side::Own)?.into_iter().filter(|column| column.is_own) {
-        if let Some(declaration) = file.part::<Declaration>(Side::Own, column.number, DECLARATION)? {
-            found.push((column, declaration));
-        }
-    }
+    let mut found = declarations(file)?;
     let Some(name) = name else {
         if 1 < found.len() {
             let names: Vec<&str> = found.iter().map(|(_, declaration)| declaration.column.as_str()).collect();
@@ -318,6 +323,17 @@ fn declared_in(file: &DeploymentFile, state: &Path, name: Option<&str>) -> Resul
         return Ok(found.pop());
     };
     Ok(found.into_iter().find(|(_, declaration)| declaration.column == name))
+}
+
+/// Returns the columns from which values are released.
+fn declarations(file: &DeploymentFile) -> Result<Vec<(Column, Declaration)>, Error> {
+    let mut found = Vec::new();
+    for column in file.columns(Side::Own)?.into_iter().filter(|column| column.is_own) {
+        if let Some(declaration) = file.part::<Declaration>(Side::Own, column.number, DECLARATION)? {
+            found.push((column, declaration));
+        }
+    }
+    Ok(found)
 }
 
 /// Declares a column that has released nothing; its file is made where it is missing.

@@ -383,8 +383,10 @@ fn commands_at_once_release_one_value() {
     let here = &folder();
     here.fine(&["odometer", "shared", "--rows", "10", "--budget", "epsilon=1000", "--filter", "sum"]);
     for round in 1..=40 {
-        let terms = "--mechanism laplace --epsilon 0.5 --clip 0,1 --odometer shared --state state";
-        let line = format!("release {terms} --round {round} 7 0.5");
+        // A file or a column of one is new in every second round: commands that declare it at once declare one.
+        let place = format!("--state state-{} --column c{}", round / 4, round / 2);
+        let line =
+            format!("release --mechanism laplace --epsilon 0.5 --clip 0,1 --odometer shared {place} --round {round} 7 0.5");
         let release = || here.run(&words(&line));
         let outputs = std::thread::scope(|scope| {
             let started: Vec<_> = (0..4).map(|_| scope.spawn(release)).collect();
