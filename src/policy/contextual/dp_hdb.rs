@@ -123,6 +123,7 @@ impl DpHdb {
         self.counts.iter().enumerate().map(entry).collect()
     }
 
+    /// Returns the factor from an arm's counts to its running estimate.
     fn shrink(&self, arm: usize) -> f64 {
         self.choices.radius / (self.steps[arm] as f64 + 1.0)
     }
@@ -159,12 +160,12 @@ impl ContextPolicy for DpHdb {
         let InteractionSignal::Steps(steps) = *signal.value() else { return };
         let d = self.choices.dimension;
         for (arm, &step) in steps.iter().enumerate().filter(|(_, step)| **step != ArmStep::None) {
-            let counts = &mut self.counts[arm * d..(arm + 1) * d];
-            advance(counts, step);
+            let own = arm * d..(arm + 1) * d;
+            advance(&mut self.counts[own.clone()], step);
             self.steps[arm] += 1;
             if self.steps[arm] == self.choices.warm_up {
-                let shrink = self.choices.radius / (self.choices.warm_up as f64 + 1.0);
-                self.frozen[arm * d..(arm + 1) * d].iter_mut().zip(counts).for_each(|(frozen, count)| *frozen = shrink * *count);
+                let shrink = self.shrink(arm);
+                self.frozen[own.clone()].iter_mut().zip(&self.counts[own]).for_each(|(frozen, count)| *frozen = shrink * count);
             }
         }
     }
