@@ -112,7 +112,7 @@ fn factor(c: &mut Criterion) {
     group.finish();
 }
 
-/// Factors, inverts and solves for eight trials side by side; the time is that of all eight.
+/// Times the factor, its inverse and the solution of eight trials that are computed together: one figure for all eight.
 fn eight(c: &mut Criterion) {
     let mut group = c.benchmark_group("eight_factors");
     for m in [64, 144] {

@@ -78,7 +78,7 @@ pub struct SumsServer {
     items: Option<Sums>,
     /// Number of releases received.
     releases: u64,
-    /// The round after which the next release is requested; 0 if there is none.
+    /// The round at whose end the mechanism is asked for its next release; 0 if no release is left.
     next_release: u64,
     /// Number of rounds in which eigenvalues had to be raised.
     repaired: u64,

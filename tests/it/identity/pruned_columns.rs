@@ -53,7 +53,7 @@ fn choices(case: &Case, band: Band) -> (Vec<usize>, Counters) {
             posterior = new();
             told.iter().for_each(|&(point, reward)| posterior.observe(point, reward));
             if round == 9 {
-                // Another program opens it. The second time the screen is kept and told to start anew.
+                // A new screen the first time, as in another program. Later the same screen takes the new posterior.
                 counters.add(&screen.counters());
                 screen = open(&posterior);
             }

@@ -1,4 +1,4 @@
-//! Plain data that passes between the mathematics and the backends; of it, this module computes only the best point of a table.
+//! Plain data that passes between the mathematics and the backends, and the search of the best point in a table of moments.
 //!
 //! Every GP policy is a linear model over a basis `h`. The score of point `x` for one trial is
 //!
