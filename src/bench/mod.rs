@@ -8,6 +8,7 @@ mod job;
 mod machine;
 mod measure;
 mod outcome;
+mod paths;
 mod table;
 mod work;
 
@@ -16,4 +17,5 @@ pub use job::{JOBS, Size, SpeedJob};
 pub use machine::{Machine, PassTimer};
 pub use measure::{BenchOptions, Overrides, measure};
 pub use outcome::Measured;
+pub use paths::{PathJob, PathTimes, path_faults, path_jobs, path_times};
 pub use table::{TITLES, notes, rows};

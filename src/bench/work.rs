@@ -21,7 +21,7 @@ impl Work {
     /// Returns the mean over the trial-rounds of a sweep; `None` unless every policy scores over features.
     pub fn of(sweep: &Sweep, preparation: &Preparation<'_>) -> Result<Option<Self>, Error> {
         let (mut sum, mut rounds) = (Self { flops: 0.0, bytes: 0.0 }, 0.0);
-        for plan in &sweep.cells {
+        for plan in sweep.cells.iter() {
             let Task::Bandit(_) = plan.task else { return Ok(None) };
             let cell = preparation.cell(plan)?;
             let Some(Basis::Table(table)) = cell.maker.basis() else { return Ok(None) };

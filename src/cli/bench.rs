@@ -53,6 +53,10 @@ pub struct BenchArgs {
     /// Time a GPU's passes by its own clock, one after the other
     #[arg(long)]
     passes: bool,
+    /// Time every path of the CPU that could serve a spec, over a grid of sizes, on one thread; fail where another one is 1.3 times
+    /// as fast as the default, or a job takes 1.5 times as long as a larger one
+    #[arg(long, conflicts_with_all = ["jobs", "size", "backend", "adapter", "repeat", "threads", "batch", "precision", "dense", "verify", "passes"])]
+    paths: bool,
     /// One JSON line for each result in place of the table
     #[arg(long)]
     json: bool,
@@ -179,6 +183,9 @@ pub fn bench(registry: &Registry, args: &BenchArgs) -> Result<(), Error> {
         }
         return Ok(());
     }
+    if args.paths {
+        return paths(registry, args.json);
+    }
     args.check()?;
     prefer_adapter(args.adapter.as_deref(), None)?;
     let specs = args.specs()?;
@@ -209,6 +216,28 @@ pub fn bench(registry: &Registry, args: &BenchArgs) -> Result<(), Error> {
         let titles = bench::TITLES.into_iter().enumerate().map(|(at, title)| (title, 2 <= at));
         say(&format!("{}\n{}", Grid::of(titles, bench::rows(&all)).plain(), bench::notes(&all).trim_end()));
     }
+    if faults.is_empty() { Ok(()) } else { Err(Error::CheckSaidNo(faults.join("; "))) }
+}
+
+/// Times the paths of the grid.
+fn paths(registry: &Registry, json: bool) -> Result<(), Error> {
+    let jobs = bench::path_jobs();
+    let mut all = Vec::new();
+    for job in &jobs {
+        let times = bench::path_times(registry, job)?;
+        let us = |seconds: f64| format!("{:.2}", 1e6 * seconds);
+        if json {
+            let paths: serde_json::Map<_, _> =
+                times.times.iter().map(|(path, seconds)| ((*path).to_owned(), (1e6 * seconds).into())).collect();
+            say(&serde_json::json!({ "family": job.family, "job": job.name, "us_per_trial_round": paths }).to_string());
+        } else {
+            let paths = times.times.iter().map(|(path, seconds)| format!("{path} {}", us(*seconds)));
+            let paths = paths.collect::<Vec<_>>().join(", ");
+            say(&format!("{}, {}: {:.2} of the best; µs: {paths}", job.family, job.name, times.of_best()));
+        }
+        all.push(times);
+    }
+    let faults = bench::path_faults(&all);
     if faults.is_empty() { Ok(()) } else { Err(Error::CheckSaidNo(faults.join("; "))) }
 }
 

@@ -1,6 +1,7 @@
 //! Defines the backend traits.
 
 use crate::BackendError;
+use crate::cpu::screens_set;
 use privateer_gp::score::{Basis, Candidates, TrialScore};
 use std::fmt;
 use std::sync::Arc;
@@ -20,6 +21,13 @@ pub trait Backend: Send + Sync + fmt::Debug {
     /// # Errors
     /// If the tables do not fit.
     fn prepare(&self, basis: &Basis) -> Result<Arc<dyn Domain>, BackendError>;
+
+    /// Returns whether the points of a decision set are screened with the whole domain, and not scored one by one.
+    ///
+    /// * `functions` — number of basis functions of a model: features, or visited points
+    fn screens_set(&self, size: usize, n_points: usize, functions: f64, update_kind: UpdateKind) -> bool {
+        screens_set(size, n_points, functions, update_kind)
+    }
 }
 
 /// A prepared basis, shared by all trials and threads.

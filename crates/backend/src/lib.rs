@@ -23,6 +23,6 @@ mod slot;
 
 pub use batched::Batched;
 pub use contract::{Backend, Band, Counters, Domain, Screen, Together, UpdateKind};
-pub use cpu::{Cpu, screens_set};
+pub use cpu::Cpu;
 pub use error::{BackendError, hidden_card};
 pub use fallback::Fallback;

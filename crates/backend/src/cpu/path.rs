@@ -12,7 +12,7 @@
 //! | everything | otherwise | one f32 product (`factor`) | |
 //! | either | a decision set | exact scores of its points, without a screen | see [`screens_set`] |
 //!
-//! Figures: `docs/performance.md`, "Fast paths"; `sh examples/speed/paths.sh` measures them again.
+//! Figures: `docs/performance.md`, "Fast paths"; `privateer bench --paths` measures them again.
 
 use crate::UpdateKind;
 use privateer_gp::posterior::CovariancePosterior;

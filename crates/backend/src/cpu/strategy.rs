@@ -22,11 +22,13 @@ pub struct Cpu {
     prunes: bool,
     /// Whether trials begin and stay on the block pruning path whatever it costs.
     stays: bool,
+    /// Whether decision sets are screened, where that is not left to their size.
+    screens_sets: Option<bool>,
 }
 
 impl Default for Cpu {
     fn default() -> Self {
-        Self { band: Band::Proved, prunes: true, stays: false }
+        Self { band: Band::Proved, prunes: true, stays: false, screens_sets: None }
     }
 }
 
@@ -77,6 +79,12 @@ impl Cpu {
     pub fn staying(self) -> Self {
         Self { stays: true, ..self }
     }
+
+    /// Screens decision sets of any size, or scores their points one by one, for comparison.
+    #[must_use]
+    pub fn with_sets_screened(self, screened: bool) -> Self {
+        Self { screens_sets: Some(screened), ..self }
+    }
 }
 
 impl Backend for Cpu {
@@ -86,6 +94,10 @@ impl Backend for Cpu {
 
     fn prepare(&self, basis: &Basis) -> Result<Arc<dyn Domain>, BackendError> {
         Ok(self.domain(basis))
+    }
+
+    fn screens_set(&self, size: usize, n_points: usize, functions: f64, update_kind: UpdateKind) -> bool {
+        self.screens_sets.unwrap_or_else(|| path::screens_set(size, n_points, functions, update_kind))
     }
 }
 
@@ -115,7 +127,7 @@ impl StrategyTables {
     ///
     /// `before` has followed the model up to a change that is not a row.
     fn pruned(&self, request: &TrialScore<'_>, before: Option<PrunedTrial>) -> Option<PrunedTrial> {
-        let Cpu { band, prunes, stays } = self.options;
+        let Cpu { band, prunes, stays, .. } = self.options;
         if matches!(request.change, Change::Factor | Change::Weights { .. })
             || !prunes
             || !(stays || path::prunes(&self.basis, self.basis.n_points()))
