@@ -171,6 +171,8 @@ fn one(args: &RunArgs, out: &Path, sweep: &Sweep) -> Result<(), Error> {
     if !args.quiet {
         if let Some(report) = report {
             say_report(&report, false);
+        } else if share == Share::All {
+            say(&format!("report: {}", path.join("report.html").display()));
         } else {
             let what = match &args.shard {
                 Some(shard) => format!("shard {}/{}", shard.index + 1, shard.count),
@@ -231,6 +233,9 @@ impl RunObserver for RunMessages {
                 }
                 self.progress.get_or_init(|| Progress::new(trial_rounds, "trial-rounds", self.quiet));
             }
+            Notice::Whole { n_blocks } if !self.quiet => note(&format!(
+                "nothing to do: all {n_blocks} blocks are done, and as they were written; `privateer report DIR` makes the report again"
+            )),
             Notice::Misleading { lines } if !self.quiet => lines.iter().for_each(|line| note(&format!("warning: {line}"))),
             Notice::Simulated => {
                 if let Some(progress) = self.progress.get() {
@@ -263,7 +268,7 @@ impl RunObserver for RunMessages {
                     note(&format!("{label}: {advice}"));
                 }
             }
-            Notice::Misleading { .. } | Notice::DeviceUnused | Notice::Released { .. } => {}
+            Notice::Whole { .. } | Notice::Misleading { .. } | Notice::DeviceUnused | Notice::Released { .. } => {}
         }
     }
 }

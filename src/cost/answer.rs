@@ -339,7 +339,7 @@ pub fn write_question(
     let sweep = Sweep::parse_with(registry, SPEC_NAME, &text, &[])?;
     let backend = Cpu::default();
     let preparation = Preparation::new(&sweep, &scratch_data, &backend);
-    for plan in &sweep.cells {
+    for plan in sweep.cells.iter() {
         preparation.facts_in_short(plan).map_err(|error| plan.placed(error))?;
     }
     if folder.as_os_str().is_empty() {

@@ -94,7 +94,7 @@ impl Contest {
         let fits = |candidate: &mut Candidate| -> Result<(), Error> {
             let sweep = sweep(&[candidate.table()])?;
             let preparation = Preparation::new(&sweep, data, &backend);
-            for plan in &sweep.cells {
+            for plan in sweep.cells.iter() {
                 let ledger = preparation.facts_in_short(plan)?.ledger.reward;
                 if let Task::Bandit(bandit) = &plan.task {
                     trusted(question.trust, bandit.policy_plan.protection, ledger.threat_model.adversary)?;

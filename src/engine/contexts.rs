@@ -103,7 +103,7 @@ impl ContextualCell {
         rounds: &Rounds<'_>,
         mut play: impl FnMut(&mut ContextualTrial, u64, usize) -> [f64; 3],
     ) -> Result<Option<Played>, Error> {
-        let label = self.plan.policy.as_str();
+        let label = &*self.plan.policy;
         let of = |purpose| self.streams.of(number, purpose);
         let mut own = of(Purpose::Policy(label));
         let mut trial = ContextualTrial {

@@ -68,7 +68,7 @@ impl<'a> OnlinePreparation<'a> {
     fn at_rate(&self, plan: &CellPlan, online: &OnlinePlan, label: &str, rate: f64) -> Result<OnlineCell, Error> {
         let (problem, streams) = self.problem(plan, online, label)?;
         let learner = online.learner.prepare(&problem.setting, &online.request, rate).map_err(|refusal| online.place(refusal))?;
-        Ok(OnlineCell { problem, learner, streams, label: plan.policy.clone(), cell: plan.index, rounds: plan.rounds })
+        Ok(OnlineCell { problem, learner, streams, label: plan.policy.to_string(), cell: plan.index, rounds: plan.rounds })
     }
 
     /// Returns the learning rates that validation data have chosen, by cell.

@@ -16,7 +16,7 @@ use crate::env::{BuildContext, DataFolder, Environment};
 use crate::oco::learner::Rates;
 use crate::policy::{KnownInputs, Problem, SharedInputs};
 use crate::spec::{BanditPlan, CellPlan, ContextualBandit, CuratorPlan, Sweep, Task};
-use privateer_backend::{Backend, Cpu, Domain, UpdateKind, screens_set};
+use privateer_backend::{Backend, Cpu, Domain, UpdateKind};
 use privateer_config::error::{Diagnostic, Error};
 use privateer_config::memory::allow;
 use privateer_gp::posterior::CovariancePosterior;
@@ -33,7 +33,7 @@ pub struct Preparation<'a> {
     sweep: &'a Sweep,
     data: &'a DataFolder,
     backend: &'a dyn Backend,
-    caches: LastFew<String, EnvironmentCache>,
+    caches: LastFew<Arc<str>, EnvironmentCache>,
     online: OnlinePreparation<'a>,
     /// The candidate that pilot trials chose, by cell and horizon.
     pub(super) tuned_factors: Mutex<BTreeMap<(u32, u64), usize>>,
@@ -130,7 +130,7 @@ impl<'a> Preparation<'a> {
 
     /// Returns the cache of a cell's environment, which cells with equal environments share.
     fn cache(&self, plan: &CellPlan) -> Arc<EnvironmentCache> {
-        self.caches.of(plan.environment_key.clone(), MOST_PROBLEMS, || EnvironmentCache::new(self.sweep.seed, plan))
+        self.caches.of(Arc::clone(&plan.environment_key), MOST_PROBLEMS, || EnvironmentCache::new(self.sweep.seed, plan))
     }
 
     fn kept_environment(&self, plan: &CellPlan, bandit: &BanditPlan, kept: &EnvironmentCache) -> Result<Arc<Environment>, Error> {
@@ -238,7 +238,7 @@ impl<'a> Preparation<'a> {
     fn ready(&self, plan: &CellPlan, bandit: &BanditPlan, table_points: usize) -> Result<ReadyCell, Error> {
         let kept = self.cache(plan);
         let environment = self.kept_environment(plan, bandit, &kept)?;
-        let curator = bandit.curator.as_ref().map(CuratorPlan::curator).transpose()?;
+        let curator = bandit.curator.as_deref().map(CuratorPlan::curator).transpose()?;
         let inputs = match (&curator, environment.product.as_ref()) {
             (Some(_), _) => withheld(environment.as_ref())?,
             (None, Some(product)) => KnownInputs::Product(Arc::clone(product)),
@@ -275,7 +275,7 @@ impl<'a> Preparation<'a> {
                     Basis::Gram(_) | Basis::Own(_) => 2.5 * libm::sqrt(plan.rounds.min(basis.n_points() as u64) as f64),
                 };
                 let screened = environment.product.is_none()
-                    && sets.is_none_or(|size| screens_set(size, basis.n_points(), functions, update_kind));
+                    && sets.is_none_or(|size| self.backend.screens_set(size, basis.n_points(), functions, update_kind));
                 if screened && problem.n_points() <= table_points { Some(self.domain(&basis, &kept)?) } else { None }
             }
             None => {
@@ -409,10 +409,10 @@ impl<'a> Preparation<'a> {
 /// Returns for each cell the first one over the same environment, and whether there are several.
 fn alike(sweep: &Sweep) -> Vec<(u32, bool)> {
     let mut groups: BTreeMap<&str, (u32, bool)> = BTreeMap::new();
-    for cell in &sweep.cells {
+    for cell in sweep.cells.iter() {
         groups.entry(&cell.environment_key).and_modify(|(_, several)| *several = true).or_insert((cell.index, false));
     }
-    sweep.cells.iter().map(|cell| groups[cell.environment_key.as_str()]).collect()
+    sweep.cells.iter().map(|cell| groups[&*cell.environment_key]).collect()
 }
 
 /// Returns what a policy knows of inputs that a curator holds: their number and the kernel.

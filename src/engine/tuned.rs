@@ -27,7 +27,7 @@ impl Preparation<'_> {
     pub(crate) fn tune(&self, plans: &[CellPlan], played: &(dyn Fn(u64) + Sync)) -> Result<(), Error> {
         let is_open = |plan: &CellPlan| !lock(&self.tuned_factors).contains_key(&(plan.index, plan.rounds));
         let open: Vec<(&CellPlan, &Tuning)> =
-            plans.iter().filter_map(|plan| Some((plan, plan.tuning.as_ref()?))).filter(|(plan, _)| is_open(plan)).collect();
+            plans.iter().filter_map(|plan| Some((plan, plan.tuning.as_deref()?))).filter(|(plan, _)| is_open(plan)).collect();
         let factors: Vec<(&CellPlan, &Tuning, usize)> = (open.iter())
             .flat_map(|&(plan, tuning)| (0..tuning.candidates.len()).map(move |candidate| (plan, tuning, candidate)))
             .collect();

@@ -9,7 +9,7 @@ use privateer_gp::score::Basis;
 /// Returns what the cells of a sweep ask of a backend, one entry for each prepared basis; cells that never score are left out.
 pub fn workloads(sweep: &Sweep, preparation: &Preparation<'_>) -> Result<Vec<Workload>, Error> {
     let mut found: Vec<(&str, Basis, Workload)> = Vec::new();
-    for plan in &sweep.cells {
+    for plan in sweep.cells.iter() {
         let Task::Bandit(_) = plan.task else { continue };
         let cell = preparation.cell(plan).map_err(|error| plan.placed(error))?;
         let (Some(basis), Some(_)) = (cell.maker.basis(), &cell.domain) else { continue };
@@ -22,7 +22,7 @@ pub fn workloads(sweep: &Sweep, preparation: &Preparation<'_>) -> Result<Vec<Wor
         };
         let update_kind = cell.update_kind();
         let same = |(key, known, work): &&mut (&str, Basis, Workload)| {
-            *key == plan.environment_key && known.is(&basis) && work.update_kind == update_kind
+            *key == &*plan.environment_key && known.is(&basis) && work.update_kind == update_kind
         };
         if let Some((_, _, work)) = found.iter_mut().find(same) {
             let all = work.trials + sweep.trials;

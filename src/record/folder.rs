@@ -1,8 +1,9 @@
 //! Opens an output folder: a fresh one, one to resume, or a refusal.
 
 use super::digests::{DigestList, FileState};
+use super::manifest::ManifestHead;
 use super::whole_file::{is_temporary, remove_leftovers, write_whole};
-use super::{Manifest, Parameters, PartId, disk, part_read, shares_in};
+use super::{FOLDER_VERSION, Manifest, Parameters, PartId, disk, part_read, shares_in};
 use privateer_config::error::Error;
 use std::collections::BTreeSet;
 use std::fs::{self, File, TryLockError};
@@ -82,6 +83,22 @@ impl Folder {
         Ok(OpenedFolder { folder, done, warnings, altered, removed })
     }
 
+    /// Returns the number of parts of a folder that this version has made of this spec, if it has all of them, each as it was written.
+    ///
+    /// Cells are not read. `None` for any other folder, whatever it lacks: opening it says what.
+    pub fn n_whole_parts(out: &Path, spec_hash: &str) -> Option<usize> {
+        let head = ManifestHead::load(out)?;
+        let is_ours = (head.schema_version, head.program_version.as_str(), head.spec_hash.as_str())
+            == (FOLDER_VERSION, env!("CARGO_PKG_VERSION"), spec_hash);
+        let list = is_ours.then(|| DigestList::load(out).ok()).flatten()?;
+        let state = |name: &str| list.state(out, name).unwrap_or(FileState::Altered);
+        let is_whole = |id: PartId| {
+            state(&id.listed_name()) == FileState::Intact
+                && matches!(state(&Parameters::listed_name(id)), FileState::Intact | FileState::Absent)
+        };
+        head.parts().all(is_whole).then(|| head.parts().len())
+    }
+
     /// Returns the manifest and the finished parts of a folder, changing nothing.
     ///
     /// # Errors
@@ -104,7 +121,24 @@ impl Folder {
         find: fn(&Path, &Manifest) -> Result<PartsFound, Error>,
     ) -> Result<(Manifest, BTreeSet<PartId>), Error> {
         let manifest = Self::manifest(out)?;
-        let PartsFound { done, altered, .. } = find(out, &manifest)?;
+        let done = Self::parts_by(out, &manifest, find)?;
+        Ok((manifest, done))
+    }
+
+    /// Returns the finished parts of a folder of this manifest.
+    ///
+    /// # Errors
+    /// As [`Folder::existing`].
+    pub(super) fn parts(out: &Path, manifest: &Manifest) -> Result<BTreeSet<PartId>, Error> {
+        Self::parts_by(out, manifest, PartsFound::of)
+    }
+
+    fn parts_by(
+        out: &Path,
+        manifest: &Manifest,
+        find: fn(&Path, &Manifest) -> Result<PartsFound, Error>,
+    ) -> Result<BTreeSet<PartId>, Error> {
+        let PartsFound { done, altered, .. } = find(out, manifest)?;
         if let Some((path, problem)) = altered.first() {
             let others = match altered.len() {
                 1 => String::new(),
@@ -114,7 +148,7 @@ impl Folder {
                         them all";
             return Err(disk::corrupt(path, format!("{problem}{others}"), hint));
         }
-        Ok((manifest, done))
+        Ok(done)
     }
 
     /// Returns the manifest of a results folder.

@@ -1,9 +1,11 @@
 //! Defines the manifest, which states what was run and by which program.
 
+use super::sealed_text::sealed_text;
 use super::stored_cells::LinesFormatter;
 use super::whole_file::write_whole;
-use super::{CellInfo, FOLDER_VERSION, PartHeader, PartId, Trace, disk, is_sealed, read_part, seal_text, stored_cells};
+use super::{CellInfo, FOLDER_VERSION, PartHeader, PartId, Trace, disk, is_sealed, read_part, stored_cells};
 use privateer_config::error::Error;
+use serde::de::IgnoredAny;
 use serde::{Deserialize, Serialize};
 use serde_json::Serializer;
 use std::collections::BTreeMap;
@@ -49,6 +51,37 @@ pub struct Manifest {
     pub tuned_rates: BTreeMap<u32, f64>,
 }
 
+/// What a manifest says of its parts, without the cells themselves.
+#[derive(Deserialize)]
+pub(super) struct ManifestHead {
+    pub(super) schema_version: u32,
+    pub(super) program_version: String,
+    pub(super) spec_hash: String,
+    n_blocks: u32,
+    cells: CellCount,
+}
+
+#[derive(Deserialize)]
+struct CellCount {
+    list: Vec<IgnoredAny>,
+}
+
+impl ManifestHead {
+    /// Reads the head of `manifest.json`; `None` where the file is not there, or not as it was written.
+    pub(super) fn load(out: &Path) -> Option<Self> {
+        let bytes = disk::read(&Manifest::path(out), "read the manifest").ok()?;
+        let text = String::from_utf8(bytes).ok().filter(|text| is_sealed(text, None))?;
+        serde_json::from_str(&text).ok()
+    }
+
+    /// Returns all parts of the sweep, in canonical order.
+    pub(super) fn parts(&self) -> impl ExactSizeIterator<Item = PartId> {
+        let n_blocks = self.n_blocks.max(1);
+        let id = move |number: u32| PartId { cell: number / n_blocks, block: number % n_blocks };
+        (0..(self.cells.list.len() as u32).saturating_mul(self.n_blocks)).map(id)
+    }
+}
+
 /// The version of a manifest of any layout.
 #[derive(Deserialize)]
 struct Layout {
@@ -68,7 +101,7 @@ impl Manifest {
         self.serialize(&mut Serializer::with_formatter(&mut text, LinesFormatter::new()))
             .map_err(|error| fault(error.to_string()))?;
         let text = String::from_utf8(text).map_err(|error| fault(error.to_string()))?;
-        write_whole(&path, seal_text(&text, None).as_bytes(), "write the manifest")
+        write_whole(&path, sealed_text(text, None).as_bytes(), "write the manifest")
     }
 
     /// Reads `manifest.json`.
@@ -168,7 +201,7 @@ impl Manifest {
 
 #[cfg(test)]
 pub(crate) mod tests {
-    use super::super::hash_text;
+    use super::super::{hash_text, seal_text};
     use super::*;
     use crate::engine::test_cell as cell;
     use std::fs;

@@ -2,9 +2,9 @@
 //!
 //! With a key the digest is an HMAC-SHA256, which nobody without the key can make.
 
-use super::hash::{hash_text, hex};
+use super::hash::hex;
 use hmac::{Hmac, KeyInit, Mac};
-use sha2::Sha256;
+use sha2::{Digest, Sha256};
 
 const KEY: &str = "\"sha256\"";
 /// Hexadecimal digits of a digest.
@@ -14,14 +14,21 @@ const N_DIGITS: usize = 64;
 ///
 /// * `key` — a key that both sides know, if the digest is made with one
 pub fn seal_text(object: &str, key: Option<&[u8]>) -> String {
-    let object = object.trim_end();
-    let members = object.strip_suffix('}').unwrap_or(object);
-    let (open, close) = if members.ends_with('\n') {
-        (format!("{},\n  {KEY}: \"", members.trim_end()), "\"\n}\n")
-    } else {
-        (format!("{members},{KEY}:\""), "\"}\n")
-    };
-    format!("{open}{}{close}", digest(&format!("{open}{close}"), key))
+    sealed_text(object.to_owned(), key)
+}
+
+/// Does what [`seal_text`] does without a copy of the text, which may be large.
+pub(super) fn sealed_text(mut text: String, key: Option<&[u8]>) -> String {
+    text.truncate(text.trim_end().len());
+    text.truncate(text.strip_suffix('}').unwrap_or(&text).len());
+    let is_pretty = text.ends_with('\n');
+    text.truncate(if is_pretty { text.trim_end().len() } else { text.len() });
+    let (open, close) = if is_pretty { (format!(",\n  {KEY}: \""), "\"\n}\n") } else { (format!(",{KEY}:\""), "\"}\n") };
+    text.push_str(&open);
+    let digest = digest([&text, close], key);
+    text.push_str(&digest);
+    text.push_str(close);
+    text
 }
 
 /// Whether a text has its own digest at its end, made with this key or without one.
@@ -30,14 +37,15 @@ pub fn is_sealed(text: &str, key: Option<&[u8]>) -> bool {
     let Some(start) = end.checked_sub(N_DIGITS) else { return false };
     let (Some(open), Some(digest)) = (text.get(..start), text.get(start..end)) else { return false };
     let names_it = [format!("{KEY}: \""), format!("{KEY}:\"")].iter().any(|key| open.ends_with(key));
-    names_it && self::digest(&format!("{open}{}", &text[end..]), key) == digest
+    names_it && self::digest([open, &text[end..]], key) == digest
 }
 
-fn digest(text: &str, key: Option<&[u8]>) -> String {
+/// Returns the digest of a text in two pieces.
+fn digest([open, close]: [&str; 2], key: Option<&[u8]>) -> String {
     // A key may have any length.
     match key.map(Hmac::<Sha256>::new_from_slice) {
-        Some(Ok(mac)) => hex(&mac.chain_update(text).finalize().into_bytes()),
-        _ => hash_text(text),
+        Some(Ok(mac)) => hex(&mac.chain_update(open).chain_update(close).finalize().into_bytes()),
+        _ => hex(&Sha256::new().chain_update(open).chain_update(close).finalize()),
     }
 }
 
@@ -65,7 +73,7 @@ mod tests {
         }
         // An example of RFC 4231: test case 2.
         let known = "5bdcc146bf60754e6a042426089575c75a003f089d2739839dec58b964ec3843";
-        assert_eq!(digest("what do ya want for nothing?", Some(b"Jefe")), known);
+        assert_eq!(digest(["what do ya want ", "for nothing?"], Some(b"Jefe")), known);
         let keyed = seal_text("{}", Some(b"a key"));
         assert!(is_sealed(&keyed, Some(b"a key")) && !is_sealed(&keyed, Some(b"another")) && !is_sealed(&keyed, None));
         assert!(!is_sealed(&seal_text("{}", None), Some(b"a key")));

@@ -6,23 +6,19 @@
 use super::{CellInfo, Measures};
 use crate::engine::{ByText, CellLedger, CellWarning, Resolved, Role};
 use privateer_config::params::Scalar;
-use serde::de::Error;
+use serde::de::{DeserializeSeed, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use serde::ser::SerializeStruct;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::Value;
 use serde_json::ser::{CompactFormatter, Formatter, PrettyFormatter};
 use std::borrow::Cow;
+use std::cell::RefCell;
 use std::collections::BTreeMap;
-use std::io;
 use std::sync::Arc;
+use std::{fmt, io};
 
 /// Place in the list of values.
 type Index = usize;
-
-#[derive(Serialize, Deserialize)]
-struct StoredCells<'a> {
-    values: Vec<Arc<Value>>,
-    list: Vec<StoredCell<'a>>,
-}
 
 #[derive(Serialize, Deserialize)]
 struct StoredCell<'a> {
@@ -49,10 +45,26 @@ fn is_listed(role: &Role) -> bool {
 }
 
 /// Writes cells in the form of this module.
+///
+/// Cells are made ready twice, for their values and for their lines: all of them at once would take more memory than the cells.
 pub(super) fn serialize<S: Serializer>(cells: &[CellInfo], serializer: S) -> Result<S::Ok, S::Error> {
     let mut values = StoredValues::default();
-    let list = cells.iter().map(|cell| stored(cell, &mut values)).collect();
-    StoredCells { values: values.list, list }.serialize(serializer)
+    for cell in cells {
+        stored(cell, &mut values);
+    }
+    let mut fields = serializer.serialize_struct("StoredCells", 2)?;
+    fields.serialize_field("values", &values.list)?;
+    fields.serialize_field("list", &StoredList(cells, RefCell::new(values)))?;
+    fields.end()
+}
+
+/// The lines of cells.
+struct StoredList<'a>(&'a [CellInfo], RefCell<StoredValues<'a>>);
+
+impl Serialize for StoredList<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_seq(self.0.iter().map(|cell| stored(cell, &mut self.1.borrow_mut())))
+    }
 }
 
 fn stored<'a>(cell: &'a CellInfo, values: &mut StoredValues<'a>) -> StoredCell<'a> {
@@ -63,12 +75,7 @@ fn stored<'a>(cell: &'a CellInfo, values: &mut StoredValues<'a>) -> StoredCell<'
         environment: Cow::Borrowed(&cell.environment),
         keys: values.of_last(cell.swept.iter().map(|(key, _)| key.as_str()).collect(), |values| &mut values.last_keys),
         swept: cell.swept.iter().map(|(_, value)| value.clone()).collect(),
-        resolved: cell
-            .resolved
-            .0
-            .iter()
-            .map(|(name, section)| (Cow::Borrowed(name.as_str()), values.of_shared(section)))
-            .collect(),
+        resolved: cell.resolved.sections().map(|(name, section)| (Cow::Borrowed(name), values.of_shared(section))).collect(),
         ledger: values.of_shared(&cell.ledger),
         facts: values.of_shared(&cell.facts),
         role: Cow::Borrowed(&cell.role),
@@ -123,37 +130,89 @@ impl StoredValues<'_> {
 
 /// Reads cells in the form of this module; cells share their values.
 pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<CellInfo>, D::Error> {
-    let StoredCells { values, list } = StoredCells::deserialize(deserializer)?;
-    let at = |index: Index| values.get(index).ok_or_else(|| D::Error::custom(format!("there is no value {index}")));
-    // Many cells have the same keys and warnings.
-    let mut keys_at: BTreeMap<Index, Vec<String>> = BTreeMap::new();
-    let mut ledger_at: BTreeMap<Index, Arc<CellLedger>> = BTreeMap::new();
-    let mut warnings_at: BTreeMap<Index, Vec<CellWarning>> = BTreeMap::new();
-    let mut cells = Vec::with_capacity(list.len());
-    for cell in list {
-        let keys = remembered(&mut keys_at, cell.keys, &at)?;
-        if keys.len() != cell.swept.len() {
-            return Err(D::Error::custom(format!("cell {} has {} of {} swept values", cell.cell, cell.swept.len(), keys.len())));
+    deserializer.deserialize_map(CellReader::default())
+}
+
+/// Reads cells line by line, as their values stand before them.
+#[derive(Default)]
+struct CellReader {
+    values: Vec<Arc<Value>>,
+    // Many cells have the same keys, ledgers and warnings.
+    keys_at: BTreeMap<Index, Vec<String>>,
+    ledger_at: BTreeMap<Index, Arc<CellLedger>>,
+    warnings_at: BTreeMap<Index, Vec<CellWarning>>,
+}
+
+impl<'de> Visitor<'de> for CellReader {
+    type Value = Vec<CellInfo>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("`values`, then `list`")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(mut self, mut map: A) -> Result<Self::Value, A::Error> {
+        let mut cells = Vec::new();
+        while let Some(name) = map.next_key::<String>()? {
+            match name.as_str() {
+                "values" => self.values = map.next_value()?,
+                "list" => cells = map.next_value_seed(&mut self)?,
+                _ => drop(map.next_value::<IgnoredAny>()?),
+            }
         }
-        let section = |(name, index): (Cow<'_, str>, Index)| Ok((name.into_owned(), Arc::clone(at(index)?)));
-        cells.push(CellInfo {
+        Ok(cells)
+    }
+}
+
+impl<'de> DeserializeSeed<'de> for &mut CellReader {
+    type Value = Vec<CellInfo>;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Self::Value, D::Error> {
+        deserializer.deserialize_seq(self)
+    }
+}
+
+impl<'de> Visitor<'de> for &mut CellReader {
+    type Value = Vec<CellInfo>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a list of cells")
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Self::Value, A::Error> {
+        let mut cells = Vec::new();
+        while let Some(cell) = list.next_element::<StoredCell<'_>>()? {
+            cells.push(self.cell(cell)?);
+        }
+        Ok(cells)
+    }
+}
+
+impl CellReader {
+    fn cell<E: Error>(&mut self, cell: StoredCell<'_>) -> Result<CellInfo, E> {
+        let Self { values, keys_at, ledger_at, warnings_at } = self;
+        let at = |index: Index| values.get(index).ok_or_else(|| E::custom(format!("there is no value {index}")));
+        let keys = remembered(keys_at, cell.keys, &at)?;
+        if keys.len() != cell.swept.len() {
+            return Err(E::custom(format!("cell {} has {} of {} swept values", cell.cell, cell.swept.len(), keys.len())));
+        }
+        let section = |(name, index)| Ok((name, Arc::clone(at(index)?)));
+        Ok(CellInfo {
             cell: cell.cell,
             label: cell.label.into_owned(),
             policy: cell.policy.into_owned(),
             environment: cell.environment.into_owned(),
             swept: keys.iter().cloned().zip(cell.swept).collect(),
-            resolved: Resolved(cell.resolved.into_iter().map(section).collect::<Result<_, D::Error>>()?),
-            ledger: Arc::clone(remembered(&mut ledger_at, cell.ledger, &at)?),
+            resolved: cell.resolved.into_iter().map(section).collect::<Result<Resolved, E>>()?,
+            ledger: Arc::clone(remembered(ledger_at, cell.ledger, &at)?),
             facts: Arc::clone(at(cell.facts)?),
             role: cell.role.into_owned(),
             measures: cell.measures,
             warnings: match cell.warnings {
-                Some(index) => remembered(&mut warnings_at, index, &at)?.clone(),
+                Some(index) => remembered(warnings_at, index, &at)?.clone(),
                 None => Vec::new(),
             },
-        });
+        })
     }
-    Ok(cells)
 }
 
 /// Returns a value as `T`, which is read from JSON once.

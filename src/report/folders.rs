@@ -89,7 +89,7 @@ pub fn compare_folders(first: &Path, second: &Path, measure: Option<&str>) -> Re
     }
     let mut settings = vec![];
     let sections = |cell: &CellData| {
-        Value::Object(cell.info.resolved.0.iter().map(|(name, section)| (name.clone(), (**section).clone())).collect())
+        Value::Object(cell.info.resolved.sections().map(|(name, section)| (name.to_owned(), (**section).clone())).collect())
     };
     differing("", &sections(here), &sections(there), &mut settings);
     let (a, b) = (&left.manifest, &right.manifest);

@@ -44,4 +44,4 @@ pub use share::Share;
 pub use stats::{Quantiles, Ratio, SampleMoments, widened};
 pub use summary::{SummaryRow, summary_columns};
 pub use text::share_text;
-pub use write::{ComparedReport, Outcome, compare_report, write_report, write_report_of};
+pub use write::{ComparedReport, Outcome, compare_report, exists, write_report, write_report_of};

@@ -25,7 +25,7 @@ pub(super) fn show_cells(cells: &mut [CellInfo]) -> Result<(), Error> {
     for cell in cells {
         ledgers.show(&mut cell.ledger)?;
         values.show(&mut cell.facts)?;
-        cell.resolved.0.values_mut().try_for_each(|section| values.show(section))?;
+        cell.resolved.values_mut().try_for_each(|section| values.show(section))?;
         [&mut cell.label, &mut cell.policy, &mut cell.environment].into_iter().for_each(show_text);
         for (key, value) in &mut cell.swept {
             show_text(key);

@@ -16,6 +16,11 @@ use std::path::{Path, PathBuf};
 const SUMMARY_NAME: &str = "summary.csv";
 const PAGE_NAME: &str = "report.html";
 
+/// Returns whether a folder has a page and a summary.
+pub fn exists(out: &Path) -> bool {
+    [SUMMARY_NAME, PAGE_NAME].iter().all(|name| out.join(name).is_file())
+}
+
 /// Holds the parts of a report.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
@@ -58,37 +63,34 @@ pub fn write_report_of(out: &Path, written: WrittenRows, each: &(dyn Fn(u64) + S
 
 fn write(out: &Path, run: ReportRun) -> Result<Outcome, Error> {
     let removed = remove_unfinished(out)?;
-    let (files, outcome) = make(out, &run)?;
     let plots = out.join("plots");
     fs::create_dir_all(&plots).map_err(|source| Error::io("create the folder", &plots, source))?;
-    for (name, bytes) in &files {
-        write_whole(&out.join(name), bytes, "write the report")?;
-    }
+    let outcome = make(out, &run, &mut |name, bytes| write_whole(&out.join(name), bytes, "write the report"))?;
     Ok(Outcome { removed, ..outcome })
 }
 
-/// Names relative to the folder, and contents; the page comes last.
-type Files = Vec<(String, Vec<u8>)>;
+/// Takes a file: its name relative to the folder, and its contents.
+type TakeFile<'t> = &'t mut dyn FnMut(&str, &[u8]) -> Result<(), Error>;
 
-/// Makes every file of a report: a function of the manifest, the parts and the audit alone.
-fn make(out: &Path, run: &ReportRun) -> Result<(Files, Outcome), Error> {
+/// Makes every file of a report, one after the other, the page last: a function of the manifest, the parts and the audit alone.
+fn make(out: &Path, run: &ReportRun, take: TakeFile<'_>) -> Result<Outcome, Error> {
     let (report_path, summary_path) = (out.join(PAGE_NAME), out.join(SUMMARY_NAME));
     let summary = summary::rows(run);
-    let csv = summary::csv(&summary_path, &run.words, &summary)?;
+    take(SUMMARY_NAME, &summary::csv(&summary_path, &run.words, &summary)?)?;
+    take("plots/curves.csv", figures::curves_csv(run).as_bytes())?;
     let drawn = run.with_references_everywhere();
     let settings = Settings::of(run, &summary);
     let mut figures = lead_figures(run, &settings);
     let has_maps = figures.iter().flat_map(|figure| &figure.chart.panels).any(|panel| !panel.tiles.is_empty());
     figures.extend(figures::figures(&drawn, has_maps));
     let answer = Answer::of(run, &settings);
-    let page = page(run, &summary, &answer, &figures, page_audit::section(out)?);
-    let mut files = vec![(SUMMARY_NAME.to_owned(), csv)];
-    files.extend(figures.iter().map(|figure| (format!("plots/{}.svg", figure.stem), figure.chart.svg().into_bytes())));
-    files.push(("plots/curves.csv".to_owned(), figures::curves_csv(run).into_bytes()));
-    files.push((PAGE_NAME.to_owned(), page.into_bytes()));
+    for figure in &figures {
+        take(&format!("plots/{}.svg", figure.stem), figure.chart.svg().as_bytes())?;
+    }
+    take(PAGE_NAME, page(run, &summary, &answer, &figures, page_audit::section(out)?).as_bytes())?;
     let (table, answer) = (TerminalTable::of(run, &summary), answer.lead);
     let (enough, best) = (settings.enough(), settings.best());
-    Ok((files, Outcome { summary, report_path, summary_path, table, answer, enough, best, removed: 0 }))
+    Ok(Outcome { summary, report_path, summary_path, table, answer, enough, best, removed: 0 })
 }
 
 /// States how the report in a folder compares with the one that its parts give.
@@ -107,13 +109,14 @@ pub struct ComparedReport {
 /// Calls `each` as [`write_report`] does.
 pub fn compare_report(out: &Path, each: &(dyn Fn(u64) + Sync)) -> Result<ComparedReport, Error> {
     let mut compared = ComparedReport::default();
-    for (name, bytes) in make(out, &ReportRun::read_counted(out, None, each)?)?.0 {
-        match compare_file(out, &name, &bytes)? {
+    let _ = make(out, &ReportRun::read_counted(out, None, each)?, &mut |name, bytes| {
+        match compare_file(out, name, bytes)? {
             FileState::Intact => compared.n_intact += 1,
-            FileState::Missing => compared.missing.push(name),
-            _ => compared.altered.push(name),
+            FileState::Missing => compared.missing.push(name.to_owned()),
+            _ => compared.altered.push(name.to_owned()),
         }
-    }
+        Ok(())
+    })?;
     Ok(compared)
 }
 

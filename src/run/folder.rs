@@ -43,6 +43,10 @@ pub fn run_to_folder(
     stop: &Stop,
     observer: &dyn RunObserver,
 ) -> Result<RunFolder, Error> {
+    if let Some(n_blocks) = left_as_it_is(sweep, out, options, FEWEST_LEFT) {
+        observer.notice(Notice::Whole { n_blocks });
+        return Ok(RunFolder { path: out.to_owned(), report: None, audit_error: None });
+    }
     let backend = options.backend.as_ref();
     let pool = thread_pool_with(options.threads, &options.thread_setup)?;
     let preparation = Preparation::new(sweep, &options.data, backend);
@@ -112,6 +116,24 @@ pub fn run_to_folder(
     Ok(RunFolder { path, report: Some(report), audit_error: audited.and_then(Result::err) })
 }
 
+/// Fewest parts of a complete folder that a further run leaves as it is: to describe its cells and make its report again would take seconds.
+const FEWEST_LEFT: usize = 10_000;
+
+/// Returns the number of parts of a folder in which nothing is to be done.
+///
+/// * `fewest` — number of parts of a folder that may be left
+///
+/// The results of a spec that reads data, or that asks for an audit, depend on more than its text.
+fn left_as_it_is(sweep: &Sweep, out: &Path, options: &RunOptions, fewest: usize) -> Option<usize> {
+    let asks_for_more = options.strict || options.verify || options.rates.is_some() || sweep.audit.is_some();
+    let is_small = sweep.cells.len().saturating_mul(sweep.trials.div_ceil(sweep.block) as usize) < fewest;
+    if asks_for_more || options.share != engine::Share::All || is_small || !report::exists(out) {
+        return None;
+    }
+    let reads_data = sweep.cells.iter().any(|cell| !cell.data_files().is_empty());
+    if reads_data { None } else { Folder::n_whole_parts(out, &sweep.hash) }
+}
+
 /// Takes the learning rates that an earlier run or another shard has tuned: tuning runs every candidate to its end.
 ///
 /// # Errors
@@ -162,6 +184,33 @@ mod tests {
 
     const SPEC: &str = "references = false\nrounds = 40\ntrials = 2\nblock = 1\n[problem]\nkind = \"linear-regression\"\ndimension = 3\nset = { kind = \"lp-ball\", p = 1.5 }\n[privacy]\nepsilon = 1.0\n\
         [[learner]]\nkind = \"dp-tofw\"\nlearning_rates = [0.1, 1.0]\nvalidation_trials = 2\n";
+
+    /// A complete folder is left as it is, unless something of it is missing or altered, or the spec or the options ask for more.
+    #[test]
+    fn a_whole_folder_is_left_as_it_is() {
+        let root = tempfile::tempdir().expect("a folder");
+        let (out, options) = (root.path().join("a"), RunOptions::default());
+        let sweep = Sweep::parse("small.toml", SPEC, &[]).expect("a spec");
+        assert_eq!(left_as_it_is(&sweep, &out, &options, 1), None, "nothing is there");
+        let _ = run_to_folder(&sweep, &out, &options, &Stop::new(), &()).expect("a run");
+        assert_eq!(left_as_it_is(&sweep, &out, &options, 1), Some(2));
+        assert_eq!(left_as_it_is(&sweep, &out, &options, 3), None, "few parts");
+        assert_eq!(left_as_it_is(&sweep, &out, &RunOptions { strict: true, ..options.clone() }, 1), None);
+        let other = Sweep::parse("small.toml", &SPEC.replace("rounds = 40", "rounds = 41"), &[]).expect("a spec");
+        assert_eq!(left_as_it_is(&other, &out, &options, 1), None, "another spec");
+        let files = ["cells/c0000-b0001.parquet", "summary.csv", "report.html", "manifest.json"];
+        for file in files.map(|file| out.join(file)) {
+            let whole = fs::read(&file).expect("a file");
+            fs::remove_file(&file).expect("removed");
+            assert_eq!(left_as_it_is(&sweep, &out, &options, 1), None, "without {}", file.display());
+            fs::write(&file, &whole).expect("restored");
+        }
+        let part = out.join(files[0]);
+        let mut altered = fs::read(&part).expect("a part");
+        altered[9] ^= 1;
+        fs::write(&part, altered).expect("written");
+        assert_eq!(left_as_it_is(&sweep, &out, &options, 1), None, "altered");
+    }
 
     /// A second run, and a run that is told of the folder, take the rates and give the same bytes.
     #[test]

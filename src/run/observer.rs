@@ -40,6 +40,12 @@ pub enum Notice<'a> {
         /// Trial-rounds that remain.
         trial_rounds: u64,
     },
+    /// An earlier run has finished everything, and the folder is left as it is.
+    #[cfg(feature = "report")]
+    Whole {
+        /// Blocks of the run, each as it was written.
+        n_blocks: usize,
+    },
     /// Settings of the spec mislead; one line for each.
     Misleading {
         /// The lines.

@@ -2,12 +2,13 @@
 
 use super::memory_peak;
 use super::{RunOptions, thread_pool};
-use crate::engine::{self, Observer, Options, Preparation, Stop, Trace, Unit, UnitList};
+use crate::engine::{self, Observer, Options, Preparation, Share, Stop, Trace, Unit, UnitList};
 use crate::spec::Sweep;
 use cpu_time::ThreadTime;
 use privateer_backend::Counters;
 use privateer_config::error::Error;
-use std::collections::{BTreeMap, BTreeSet};
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -61,8 +62,8 @@ impl Plan {
         let preparation = Preparation::new(sweep, &options.data, options.backend.as_ref());
         let pool = thread_pool(Some(1))?;
         let mut by_policy: BTreeMap<&str, Vec<u32>> = BTreeMap::new();
-        for cell in &sweep.cells {
-            by_policy.entry(cell.policy.as_str()).or_default().push(cell.index);
+        for cell in sweep.cells.iter() {
+            by_policy.entry(&cell.policy).or_default().push(cell.index);
         }
         let mut seconds_of_trial = vec![0.0; sweep.cells.len()];
         let mut seconds_of_preparation = 0.0;
@@ -104,12 +105,15 @@ impl Plan {
         let mut order: Vec<usize> = (0..self.units.len()).collect();
         order.sort_by(|&a, &b| self.units[b].seconds.total_cmp(&self.units[a].seconds).then(a.cmp(&b)));
         let mut dealt: Vec<(f64, Vec<u64>)> = vec![(0.0, Vec::new()); tasks.clamp(1, self.units.len().max(1))];
+        // Of equal tasks the one with fewer units: none stays empty. Positive numbers are ordered as their bits are.
+        let place = |dealt: &[(f64, Vec<u64>)], task: usize| Reverse((dealt[task].0.to_bits(), dealt[task].1.len(), task));
+        let mut least: BinaryHeap<_> = (0..dealt.len()).map(|task| place(&dealt, task)).collect();
         for unit in order {
-            // Of equal tasks the one with fewer units: none stays empty.
-            let fewer = |a: &(f64, Vec<u64>), b: &(f64, Vec<u64>)| a.0.total_cmp(&b.0).then(a.1.len().cmp(&b.1.len()));
-            let least = (0..dealt.len()).min_by(|&a, &b| fewer(&dealt[a], &dealt[b])).unwrap_or(0);
-            dealt[least].0 += self.units[unit].seconds;
-            dealt[least].1.push(unit as u64);
+            let Some(mut next) = least.peek_mut() else { break };
+            let task = next.0.2;
+            dealt[task].0 += self.units[unit].seconds;
+            dealt[task].1.push(unit as u64);
+            *next = place(&dealt, task);
         }
         let task = |(seconds, units): (f64, Vec<u64>)| PlannedTask { units: units.into_iter().collect(), seconds };
         dealt.into_iter().map(task).collect()
@@ -135,8 +139,9 @@ fn try_trials(sweep: &Sweep, preparation: &Preparation<'_>, cell: u32, trials: u
     let rounds = sweep.cells[cell as usize].rounds * trials;
     let only = Sweep { trials, block: trials, ..sweep.clone() };
     let tried = Tried { started: spent(), stop: Stop::new(), outer: stop, rounds: AtomicU64::new(0), seen: Mutex::default() };
-    let others: BTreeSet<Unit> = engine::units(&only).into_iter().filter(|unit| unit.cell != cell).collect();
-    let tally = engine::run(&only, preparation, Options::default(), &others, &tried.stop, &tried)?;
+    // A cell of one block has the number of its unit.
+    let options = Options { share: Share::Units([u64::from(cell)].into_iter().collect()), ..Options::default() };
+    let tally = engine::run(&only, preparation, options, &BTreeSet::new(), &tried.stop, &tried)?;
     let elapsed = (spent() - tried.started).as_secs_f64();
     if stop.asked() {
         return Err(Error::Incomplete {

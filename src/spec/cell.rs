@@ -20,23 +20,23 @@ pub struct CellPlan {
     /// Index in canonical order.
     pub index: u32,
     /// Policy label.
-    pub policy: String,
+    pub policy: Arc<str>,
     /// Environment label.
-    pub environment: String,
-    /// The swept keys with their values.
-    pub swept: Vec<(String, Scalar)>,
+    pub environment: Arc<str>,
+    /// The swept keys with their values, which the cells of a sweep point share.
+    pub swept: Arc<[(Arc<str>, Scalar)]>,
     /// Horizon.
     pub rounds: u64,
     /// Cells with the same key have the same environment.
-    pub environment_key: String,
+    pub environment_key: Arc<str>,
     /// Place of the environment in the spec, for mistakes that are found only when it is built.
-    pub environment_place: Option<Place>,
+    pub environment_place: Option<Arc<Place>>,
     /// Why the cell is in the sweep.
     pub role: Role,
     /// The task that the cell runs.
     pub task: Task,
     /// The tasks among which pilot trials choose, where the exploration factor is tuned.
-    pub tuning: Option<Tuning>,
+    pub tuning: Option<Box<Tuning>>,
     /// The factor that pilot trials chose, and their number.
     pub tuned: Option<(f64, u64)>,
     /// All parameters of the cell, including the defaults of keys that are not written.
@@ -64,7 +64,7 @@ pub enum Task {
     /// A policy that shows arms to users with contexts.
     Contextual(ContextualBandit),
     /// A learner on a problem.
-    Online(OnlinePlan),
+    Online(Box<OnlinePlan>),
 }
 
 /// Combines one contextual environment with one policy.
@@ -73,7 +73,7 @@ pub struct ContextualBandit {
     /// The environment.
     pub environment_plan: Arc<EnvironmentPlan<Contextual>>,
     /// The privacy request.
-    pub privacy: InteractionPlan,
+    pub privacy: Arc<InteractionPlan>,
     /// The policy.
     pub policy_plan: Arc<ContextPolicyPlan>,
 }
@@ -84,9 +84,9 @@ pub struct BanditPlan {
     /// The environment.
     pub environment_plan: Arc<EnvironmentPlan>,
     /// The privacy request.
-    pub privacy: PrivacyPlan,
+    pub privacy: Arc<PrivacyPlan>,
     /// The curator that releases the inputs; `None` if the policy sees the inputs themselves.
-    pub curator: Option<CuratorPlan>,
+    pub curator: Option<Arc<CuratorPlan>>,
     /// The policy.
     pub policy_plan: Arc<PolicyPlan>,
 }
@@ -103,8 +103,8 @@ impl CellPlan {
 
     /// Returns the cell's label, for example "tgp-ucb · privacy.epsilon = 0.5".
     pub fn label(&self) -> String {
-        let mut label = self.policy.clone();
-        for (key, value) in &self.swept {
+        let mut label = self.policy.to_string();
+        for (key, value) in self.swept.iter() {
             label.push_str(&format!(" · {key} = {value}"));
         }
         label
@@ -116,7 +116,7 @@ impl CellPlan {
     pub fn placed(&self, error: Error) -> Error {
         let Error::Input(mut diagnostics) = error else { return error };
         for diagnostic in diagnostics.iter_mut().filter(|found| found.place.is_none() && found.expected.is_none()) {
-            diagnostic.place = self.environment_place.clone().map(Box::new);
+            diagnostic.place = self.environment_place.as_deref().cloned().map(Box::new);
         }
         Error::Input(diagnostics)
     }

@@ -20,6 +20,7 @@ mod recorded;
 mod references;
 mod resolved;
 mod run_keys;
+mod sections;
 mod sweep;
 mod tuning;
 mod wildcard;

@@ -88,7 +88,7 @@ pub(super) fn request(args: &Args<'_>, stated: bool) -> GradientRequest {
 pub(super) fn cells_at(
     reader: &SpecReader<'_>,
     table: &Table,
-    swept: &[(String, Scalar)],
+    swept: &Arc<[(Arc<str>, Scalar)]>,
     rounds: u64,
     cells: &mut Vec<CellPlan>,
 ) {
@@ -125,23 +125,23 @@ pub(super) fn cells_at(
         labels.push(label.clone());
         cells.push(CellPlan {
             index: cells.len() as u32,
-            policy: label,
+            policy: label.into(),
             environment: problem.label.clone(),
-            swept: swept.to_vec(),
+            swept: Arc::clone(swept),
             rounds,
-            environment_key: format!("{rounds} {problem_json}"),
+            environment_key: format!("{rounds} {problem_json}").into(),
             environment_place: problem.place.clone(),
             role: Role::Listed,
             tuning: None,
             tuned: None,
-            task: Task::Online(OnlinePlan {
+            task: Task::Online(Box::new(OnlinePlan {
                 problem: Arc::clone(&problem.plan),
                 learner,
                 rates,
                 request,
                 places: KeyPlaces::of(&privacy_args, &privacy_table),
                 place: written.span.as_ref().map(|span| sink.sources().place(span)),
-            }),
+            })),
             resolved: reader.shared.borrow_mut().sections(serde_json::json!({
                 "rounds": rounds,
                 "problem": problem_json,

@@ -9,6 +9,7 @@ use crate::registry::Registry;
 use privateer_config::error::{COMMAND_LINE, Diagnostic, Error, Sources, Span};
 use privateer_config::input::Input;
 use privateer_config::params::{Sink, Table};
+use std::sync::Arc;
 
 /// What a spec file is: the largest that is known has some ten kilobytes.
 pub const SPEC_FILE: Input<'static> =
@@ -36,7 +37,7 @@ pub struct Sweep {
     /// Largest size of one shared table or of one trial, in bytes.
     pub memory_bytes: f64,
     /// Cells in canonical order: sweep points in the order of the spec, policies inside; then the references.
-    pub cells: Vec<CellPlan>,
+    pub cells: Arc<Vec<CellPlan>>,
     /// The spec after overrides, as canonical TOML.
     pub resolved: String,
     /// SHA-256 of the resolved spec, in hexadecimal.

@@ -4,17 +4,17 @@ use super::cell::{BanditPlan, CellPlan, ContextualBandit, Role, Task, Tuning};
 use super::curator::CuratorPlan;
 use super::interactions::InteractionPlan;
 use super::privacy::PrivacyPlan;
-use super::sweep::{Step, SweepPoint, points, scalar};
-use super::written::{ListWords, Listed, PartRead, json_of, listed, nested, note_defaults, overlaid, part, tables, written_json};
-use super::{SharedValues, Sweep, online, path, references, run_keys, tuning};
-use crate::env::EnvironmentPlan;
-use crate::env::contextual::Contextual;
-use crate::policy::PolicyPlan;
-use crate::policy::contextual::ContextPolicyPlan;
+use super::sections::{
+    Chooser, Defaults, EnvironmentRead, PlanSetting, PointKeys, PolicyRead, PrivacySetting, SectionRead, Sections,
+};
+use super::sweep::{Step, points, scalar};
+use super::written::{ListWords, Listed, json_of, listed, nested, note_defaults, overlaid, part, tables, written_json};
+use super::{Resolved, SharedValues, Sweep, online, path, references, run_keys, tuning};
 use crate::registry::{CONTEXTUAL_ENVIRONMENTS, CONTEXTUAL_POLICIES, ENVIRONMENTS, LEARNERS, POLICIES, PROBLEMS};
-use privateer_config::params::{Args, Scalar, Sink, Table};
+use privateer_config::params::{Args, Node, Scalar, Sink, Table};
+use serde_json::Value;
 use sha2::{Digest, Sha256};
-use std::cell::RefCell;
+use std::cell::{OnceCell, RefCell};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -32,18 +32,23 @@ const MOST_PARTS: f64 = 1e6;
 /// Memory for a recorded row while its part is built and encoded, in bytes.
 const BYTES_PER_ROW: f64 = 160.0;
 
-/// Holds an environment of either kind, as read from a spec.
-#[derive(Clone)]
-enum PlanSetting {
-    Points(Arc<EnvironmentPlan>),
-    Contextual(Arc<EnvironmentPlan<Contextual>>),
+/// One sweep point; its tree is made if a section of it has not been read before.
+struct Point<'p> {
+    reader: &'p SpecReader<'p>,
+    steps: &'p [Step],
+    keys: PointKeys,
+    tree: OnceCell<Option<Table>>,
 }
 
-/// Holds a policy of either kind with its privacy request, as read from a spec.
-enum Chooser {
-    Points(Arc<PolicyPlan>, PrivacyPlan),
-    Contextual(Arc<ContextPolicyPlan>, InteractionPlan),
+impl Point<'_> {
+    /// Returns the tree; `None` after a mistake.
+    fn tree(&self) -> Option<&Table> {
+        self.tree.get_or_init(|| self.reader.tree_at(self.steps)).as_ref()
+    }
 }
+
+/// Place in the list of policies, and the numbers of the sections that a section of a policy depends on.
+type OfPolicy = (usize, u64, u64, u8);
 
 pub(super) struct SpecReader<'a> {
     base: &'a Table,
@@ -52,8 +57,16 @@ pub(super) struct SpecReader<'a> {
     pub(super) unswept: Table,
     /// Parameters of all cells so far.
     pub(super) shared: RefCell<SharedValues>,
-    /// Environments without mistakes, by their JSON.
-    environments: RefCell<BTreeMap<String, PartRead<PlanSetting>>>,
+    defaults: RefCell<SharedValues<Defaults>>,
+    horizons: Sections<u64, (u64, Arc<Value>)>,
+    environments: Sections<u64, EnvironmentRead>,
+    environment_keys: Sections<(u64, u64), Arc<str>>,
+    n_policies: Sections<u64, usize>,
+    policies: Sections<(usize, u64), Arc<SectionRead<PolicyRead>>>,
+    requests: Sections<OfPolicy, SectionRead<PrivacySetting>>,
+    curators: Sections<OfPolicy, Option<SectionRead<Option<Arc<CuratorPlan>>>>>,
+    /// Defaults of cells, by the addresses of those of their sections.
+    all_defaults: Sections<[usize; 4], Arc<Value>>,
 }
 
 impl<'a> SpecReader<'a> {
@@ -61,7 +74,21 @@ impl<'a> SpecReader<'a> {
     pub(super) fn new(base: &'a Table, sink: &'a Sink) -> Self {
         let mut unswept = base.clone();
         unswept.remove("sweep");
-        Self { base, sink, unswept, shared: RefCell::default(), environments: RefCell::default() }
+        Self {
+            base,
+            sink,
+            unswept,
+            shared: RefCell::default(),
+            defaults: RefCell::default(),
+            horizons: Sections::default(),
+            environments: Sections::default(),
+            environment_keys: Sections::default(),
+            n_policies: Sections::default(),
+            policies: Sections::default(),
+            requests: Sections::default(),
+            curators: Sections::default(),
+            all_defaults: Sections::default(),
+        }
     }
 
     /// Returns the sweep, which has no meaning after a mistake.
@@ -94,13 +121,16 @@ impl<'a> SpecReader<'a> {
         let mut cells = Vec::new();
         let points = points(self.base, self.sink);
         // All sweep points have the same keys.
-        for Step { path: key_path, key_span, .. } in points.first().into_iter().flatten() {
-            top.knows(path::first(key_path), key_span.as_ref());
+        for Step { path: key_path, key_span, .. } in points.at(0) {
+            top.knows(path::first(&key_path), key_span.as_ref());
         }
         let mut ends = Vec::with_capacity(points.len());
-        for point in &points {
-            self.cells_at(point, &mut cells);
+        for number in 0..points.len() {
+            self.cells_at(&points.at(number), PointKeys::of(&points, number), &mut cells);
             ends.push(cells.len());
+            if number == 0 {
+                cells.reserve_exact(cells.len() * (points.len() - 1));
+            }
             if MOST_MISTAKES < self.sink.n_mistakes() {
                 break;
             }
@@ -108,7 +138,7 @@ impl<'a> SpecReader<'a> {
         if plays_references && self.sink.n_mistakes() == 0 {
             references::append(self, &points, &ends, &mut cells);
         }
-        sweep.cells = cells;
+        sweep.cells = Arc::new(cells);
         if self.sink.n_mistakes() == 0 {
             allow_parts(&top, &sweep);
         }
@@ -117,139 +147,231 @@ impl<'a> SpecReader<'a> {
         sweep
     }
 
-    /// Returns the environment of a sweep point, which equal tables share; `None` after a mistake.
-    fn environment(&self, top: &Args<'_>, table: &Table, json: &str) -> Option<PartRead<PlanSetting>> {
-        if let Some(known) = self.environments.borrow().get(json) {
-            return Some(known.clone());
-        }
-        let n_mistakes = self.sink.n_mistakes();
-        let read = |kind: &str, args: &Args<'_>| {
-            if let Some(plan) = args.items(ENVIRONMENTS).read(kind, args) {
-                return Some(PlanSetting::Points(Arc::from(plan)));
+    /// Returns the tree of a sweep point; `None` after a mistake.
+    fn tree_at(&self, steps: &[Step]) -> Option<Table> {
+        let mut table = self.unswept.clone();
+        for Step { path: key_path, key_span, node } in steps {
+            if let Err(diagnostic) = path::set(&mut table, key_path, key_span.as_ref(), node) {
+                self.sink.push_at(key_span.as_ref(), diagnostic);
+                return None;
             }
-            Some(PlanSetting::Contextual(Arc::from(args.items(CONTEXTUAL_ENVIRONMENTS).read(kind, args)?)))
-        };
-        let read = part((top, table), "environment", "name of the environment's random streams", &environments(top), read)?;
-        if self.sink.n_mistakes() == n_mistakes {
-            self.environments.borrow_mut().insert(json.to_owned(), read.clone());
         }
-        Some(read)
+        Some(table)
+    }
+
+    /// Returns a section as cells share it.
+    fn section(&self, written: Value) -> Arc<Value> {
+        self.shared.borrow_mut().share(written)
+    }
+
+    /// Returns what was read of a table, with the values of the keys that it leaves out.
+    fn section_read<T>(&self, plan: T, prefix: &str, args: &Args<'_>, table: &Table) -> SectionRead<T> {
+        let (written, mut defaults) = (written_json(table), Defaults::new());
+        note_defaults(prefix, &args.documented(), &written, &mut defaults);
+        SectionRead { plan, written: self.section(written), defaults: self.defaults.borrow_mut().share(defaults) }
+    }
+
+    /// Returns the environment of a sweep point; `None` after a mistake elsewhere.
+    fn environment(&self, point: &Point<'_>) -> Option<EnvironmentRead> {
+        self.environments.of(self.sink, point.keys.environment, || {
+            let table = point.tree()?;
+            let top = Args::new(table, "", self.sink);
+            let section = self.section(json_of(table, "environment"));
+            let read = |kind: &str, args: &Args<'_>| {
+                if let Some(plan) = args.items(ENVIRONMENTS).read(kind, args) {
+                    return Some(PlanSetting::Points(Arc::from(plan)));
+                }
+                Some(PlanSetting::Contextual(Arc::from(args.items(CONTEXTUAL_ENVIRONMENTS).read(kind, args)?)))
+            };
+            let read = part((&top, table), "environment", "name of the environment's random streams", &environments(&top), read);
+            let defaults = read.as_ref().map_or_else(Defaults::new, |read| read.defaults.clone());
+            let (json, defaults) = (section.to_string().into(), self.defaults.borrow_mut().share(defaults));
+            Some(EnvironmentRead { section, json, read: read.map(Arc::new), defaults })
+        })
+    }
+
+    /// Reads the policy at place `i` of the list; `None` after a mistake.
+    ///
+    /// * `labels` — those that are taken
+    fn policy(&self, point: &Point<'_>, (i, item): (usize, &Node), labels: &[Arc<str>]) -> Option<Arc<SectionRead<PolicyRead>>> {
+        let top = Args::new(point.tree()?, "", self.sink);
+        let Listed { table, args, path, kind, label } = listed(&top, (i, item), &POLICY, &policies(&top), labels)?;
+        let of = |args: &Args<'_>| match args.items(POLICIES).read(&kind, args) {
+            Some(plan) => Some(Chooser::Points(Arc::new(plan))),
+            None => args.items(CONTEXTUAL_POLICIES).read(&kind, args).map(|plan| Chooser::Contextual(Arc::new(plan))),
+        };
+        let chooser = of(&args)?;
+        // Keys of the policy's own `privacy` and `curator` tables override those of the spec's.
+        args.table("privacy");
+        args.table("curator");
+        args.finish();
+        let tuning = tuning::candidates(table).map(|(pilot, tables)| {
+            let read = |(factor, table): (f64, Table)| Some((factor, of(&Args::new(&table, path.as_str(), self.sink))?));
+            (pilot, tables.into_iter().filter_map(read).collect())
+        });
+        let owns = ["privacy", "curator"].map(|key| nested(table, key).is_some());
+        let label = label.into();
+        let read = PolicyRead { kind: kind.clone(), path: path.clone(), label, chooser, owns, table: table.clone(), tuning };
+        Some(Arc::new(self.section_read(read, "policy", &args, table)))
+    }
+
+    /// Reads what protects a policy; `None` after a mistake.
+    fn request(&self, point: &Point<'_>, policy: &PolicyRead) -> Option<SectionRead<PrivacySetting>> {
+        let base = nested(point.tree()?, "privacy");
+        let (table, own) = overlaid(base, &policy.table, "privacy");
+        let args = Args::new(&table, "privacy", self.sink);
+        let stated = base.is_some() || own;
+        let plan = match &policy.chooser {
+            Chooser::Points(plan) => {
+                PrivacySetting::Points(Arc::new(PrivacyPlan::parse(&args, &table, stated, plan.protection)?))
+            }
+            Chooser::Contextual(_) => {
+                PrivacySetting::Contextual(Arc::new(InteractionPlan::parse(&args, &table, stated, &policy.table)))
+            }
+        };
+        Some(self.section_read(plan, "privacy", &args, &table))
+    }
+
+    /// Reads the curator of a policy's inputs, if it has one; `None` after a mistake elsewhere.
+    fn curator(&self, point: &Point<'_>, policy: &PolicyRead) -> Option<Option<SectionRead<Option<Arc<CuratorPlan>>>>> {
+        let base = nested(point.tree()?, "curator");
+        let (table, own) = overlaid(base, &policy.table, "curator");
+        if base.is_none() && !own {
+            return Some(None);
+        }
+        let args = Args::new(&table, "curator", self.sink);
+        let plan = CuratorPlan::parse(&args, &table).map(Arc::new);
+        Some(Some(self.section_read(plan, "curator", &args, &table)))
     }
 
     /// Appends the cells of one sweep point; records mistakes in the sink.
-    pub(super) fn cells_at(&self, point: &SweepPoint, cells: &mut Vec<CellPlan>) {
-        let mut table = self.unswept.clone();
-        for Step { path: key_path, key_span, node } in point {
-            if let Err(diagnostic) = path::set(&mut table, key_path, key_span.as_ref(), node) {
-                self.sink.push_at(key_span.as_ref(), diagnostic);
-                return;
-            }
+    pub(super) fn cells_at(&self, steps: &[Step], keys: PointKeys, cells: &mut Vec<CellPlan>) {
+        let swept: Arc<[(Arc<str>, Scalar)]> =
+            steps.iter().filter_map(|step| Some((Arc::clone(&step.path), scalar(&step.node.value)?))).collect();
+        let point = Point { reader: self, steps, keys, tree: OnceCell::new() };
+        let horizon = self.horizons.of(self.sink, keys.rounds, || {
+            let top = Args::new(point.tree()?, "", self.sink);
+            let rounds = top.count("rounds", "horizon T").between(1, u64::from(u32::MAX)).required();
+            Some((rounds, self.section(rounds.into())))
+        });
+        let Some(horizon) = horizon else { return };
+        if is_online(&self.unswept) {
+            let Some(table) = point.tree() else { return };
+            return online::cells_at(self, table, &swept, horizon.0, cells);
         }
-        let swept: Vec<(String, Scalar)> =
-            point.iter().filter_map(|step| Some((step.path.clone(), scalar(&step.node.value)?))).collect();
-        let top = Args::new(&table, "", self.sink);
-        let rounds = top.count("rounds", "horizon T").between(1, u64::from(u32::MAX)).required();
-        if is_online(&table) {
-            return online::cells_at(self, &table, &swept, rounds, cells);
-        }
-        let environment_json = json_of(&table, "environment");
-        let environment_text = environment_json.to_string();
-        let environment = self.environment(&top, &table, &environment_text);
-
-        let (base_privacy, base_curator) = (nested(&table, "privacy"), nested(&table, "curator"));
-        let Some(items) = tables(&top, &table, "policy") else { return };
-        let (kinds, mut labels) = (policies(&top), Vec::<String>::new());
-        for item in items.iter().enumerate() {
-            let Some(found) = listed(&top, item, &POLICY, &kinds, &labels) else { continue };
-            let Listed { table: policy_table, args, path, kind, label } = found;
-            if let Some((message, expected)) = mismatch(&args, environment.as_ref().map(|read| &read.plan), &kind) {
-                args.reject("kind", message, expected);
+        let items = || {
+            let table = point.tree()?;
+            tables(&Args::new(table, "", self.sink), table, "policy")
+        };
+        let Some(environment) = self.environment(&point) else { return };
+        let Some(n_policies) = self.n_policies.of(self.sink, keys.policy, || Some(items()?.len())) else { return };
+        let mut labels = Vec::with_capacity(n_policies);
+        for i in 0..n_policies {
+            let policy = self.policies.of(self.sink, (i, keys.policy), || self.policy(&point, (i, items()?.get(i)?), &labels));
+            let Some(policy) = policy else { continue };
+            if labels.contains(&policy.plan.label) {
+                // Says so at the table.
+                drop(items().and_then(|items| self.policy(&point, (i, items.get(i)?), &labels)));
                 continue;
             }
-            let points = args.items(POLICIES).read(&kind, &args).map(Arc::new);
-            let by_contexts = args.items(CONTEXTUAL_POLICIES).read(&kind, &args).map(Arc::new);
-            // Keys of the policy's own `privacy` and `curator` tables override those of the spec's.
-            args.table("privacy");
-            args.table("curator");
-            args.finish();
-            let (privacy_table, own_privacy) = overlaid(base_privacy, policy_table, "privacy");
-            let privacy_args = Args::new(&privacy_table, "privacy", self.sink);
-            let stated = base_privacy.is_some() || own_privacy;
-            let (curator_table, own_curator) = overlaid(base_curator, policy_table, "curator");
-            let curator_args = Args::new(&curator_table, "curator", self.sink);
-            let curated = base_curator.is_some() || own_curator;
-            let chooser = match (points, by_contexts) {
-                (Some(policy), _) => match PrivacyPlan::parse(&privacy_args, &privacy_table, stated, policy.protection) {
-                    Some(privacy) => Chooser::Points(policy, privacy),
-                    None => continue,
-                },
-                (None, Some(policy)) if !curated => {
-                    Chooser::Contextual(policy, InteractionPlan::parse(&privacy_args, &privacy_table, stated, policy_table))
-                }
-                (None, Some(_)) => {
-                    let message = format!("`{kind}` chooses by contexts, which no curator releases");
-                    args.reject("kind", message, "no `[curator]`, or a policy over the points of a domain");
-                    continue;
-                }
-                (None, None) => continue,
-            };
-            let curator = curated.then(|| CuratorPlan::parse(&curator_args, &curator_table)).flatten();
-            let mut defaults = environment.as_ref().map_or_else(BTreeMap::new, |read| read.defaults.clone());
-            note_defaults("policy", &args.documented(), &written_json(policy_table), &mut defaults);
-            note_defaults("privacy", &privacy_args.documented(), &written_json(&privacy_table), &mut defaults);
-            let mut resolved = serde_json::json!({
-                "rounds": rounds,
-                "environment": environment_json,
-                "privacy": written_json(&privacy_table),
-                "policy": written_json(policy_table),
-            });
-            if curated {
-                note_defaults("curator", &curator_args.documented(), &written_json(&curator_table), &mut defaults);
-                resolved["curator"] = written_json(&curator_table);
-            }
-            resolved["defaults"] = serde_json::json!(defaults);
-            let Some(environment) = &environment else { continue };
-            let task = match (environment.plan.clone(), chooser) {
-                (PlanSetting::Points(environment_plan), Chooser::Points(policy_plan, privacy)) => {
-                    Task::Bandit(BanditPlan { environment_plan, privacy, curator, policy_plan })
-                }
-                (PlanSetting::Contextual(environment_plan), Chooser::Contextual(policy_plan, privacy)) => {
-                    Task::Contextual(ContextualBandit { environment_plan, privacy, policy_plan })
-                }
-                // A mismatch was reported above.
-                _ => continue,
-            };
-            let tuning = tuning::candidates(policy_table).map(|(pilot, tables)| {
-                let read = |(factor, table): (f64, Table)| {
-                    let args = Args::new(&table, path.as_str(), self.sink);
-                    let mut task = task.clone();
-                    match &mut task {
-                        Task::Bandit(bandit) => bandit.policy_plan = Arc::new(args.items(POLICIES).read(&kind, &args)?),
-                        Task::Contextual(task) => {
-                            task.policy_plan = Arc::new(args.items(CONTEXTUAL_POLICIES).read(&kind, &args)?);
-                        }
-                        Task::Online(_) => return None,
-                    }
-                    Some((factor, task))
-                };
-                Tuning { pilot, candidates: tables.into_iter().filter_map(read).collect() }
-            });
-            labels.push(label.clone());
-            cells.push(CellPlan {
-                index: cells.len() as u32,
-                policy: label,
-                environment: environment.label.clone(),
-                swept: swept.clone(),
-                rounds,
-                environment_key: format!("{rounds} {environment_text}"),
-                environment_place: environment.place.clone(),
-                role: Role::Listed,
-                tuning,
-                tuned: None,
-                task,
-                resolved: self.shared.borrow_mut().sections(resolved),
-            });
+            self.cell_of(&point, (i, &policy), &environment, &swept, &horizon, cells);
+            labels.push(Arc::clone(&policy.plan.label));
         }
+    }
+
+    /// Appends the cell of a policy at a sweep point; records mistakes in the sink.
+    fn cell_of(
+        &self,
+        point: &Point<'_>,
+        (i, policy): (usize, &SectionRead<PolicyRead>),
+        environment: &EnvironmentRead,
+        swept: &Arc<[(Arc<str>, Scalar)]>,
+        (rounds, horizon): &(u64, Arc<Value>),
+        cells: &mut Vec<CellPlan>,
+    ) {
+        let (keys, PolicyRead { kind, path, label, chooser, owns, table, tuning }) = (point.keys, &policy.plan);
+        let args = || Args::new(table, path.as_str(), self.sink);
+        let reject = |(message, expected): (String, String)| args().reject("kind", message, expected);
+        if let Some(problem) = environment.read.as_ref().and_then(|read| mismatch(&args(), &read.plan, chooser, kind)) {
+            return reject(problem);
+        }
+        // A request of one kind depends on the policy by that kind alone, unless the policy has keys of its own there.
+        let own = |depends: bool| if depends { keys.policy } else { 0 };
+        let (kind_of_need, by_contexts) = match chooser {
+            Chooser::Points(plan) => (plan.protection as u8, false),
+            Chooser::Contextual(_) => (u8::MAX, true),
+        };
+        let key = (i, own(owns[0] || by_contexts), keys.privacy, kind_of_need);
+        let request = self.requests.of(self.sink, key, || self.request(point, &policy.plan));
+        let curator = self.curators.of(self.sink, (i, own(owns[1]), keys.curator, 0), || self.curator(point, &policy.plan));
+        let (Some(request), Some(curator)) = (request, curator) else { return };
+        if by_contexts && curator.is_some() {
+            let message = format!("`{kind}` chooses by contexts, which no curator releases");
+            return reject((message, "no `[curator]`, or a policy over the points of a domain".to_owned()));
+        }
+        let Some(read) = &environment.read else { return };
+        let plan_of_curator = curator.as_ref().and_then(|curator| curator.plan.clone());
+        let task_of = |chooser: &Chooser| match (read.plan.clone(), chooser.clone(), request.plan.clone()) {
+            (PlanSetting::Points(environment_plan), Chooser::Points(policy_plan), PrivacySetting::Points(privacy)) => {
+                Some(Task::Bandit(BanditPlan { environment_plan, privacy, curator: plan_of_curator.clone(), policy_plan }))
+            }
+            (
+                PlanSetting::Contextual(environment_plan),
+                Chooser::Contextual(policy_plan),
+                PrivacySetting::Contextual(privacy),
+            ) => Some(Task::Contextual(ContextualBandit { environment_plan, privacy, policy_plan })),
+            // A mismatch was reported above.
+            _ => None,
+        };
+        let Some(task) = task_of(chooser) else { return };
+        let tuning = tuning.as_ref().map(|(pilot, candidates)| {
+            let candidates = candidates.iter().filter_map(|(factor, chooser)| Some((*factor, task_of(chooser)?))).collect();
+            Box::new(Tuning { pilot: *pilot, candidates })
+        });
+        let mut resolved = vec![
+            ("rounds", Arc::clone(horizon)),
+            ("environment", Arc::clone(&environment.section)),
+            ("privacy", request.written),
+            ("policy", Arc::clone(&policy.written)),
+            (
+                "defaults",
+                self.defaults_of([
+                    Some(&environment.defaults),
+                    Some(&policy.defaults),
+                    Some(&request.defaults),
+                    curator.as_ref().map(|curator| &curator.defaults),
+                ]),
+            ),
+        ];
+        resolved.extend(curator.map(|curator| ("curator", curator.written)));
+        let environment_key = self
+            .environment_keys
+            .of(self.sink, (keys.rounds, keys.environment), || Some(format!("{rounds} {}", environment.json).into()));
+        cells.push(CellPlan {
+            index: cells.len() as u32,
+            policy: Arc::clone(label),
+            environment: Arc::clone(&read.label),
+            swept: Arc::clone(swept),
+            rounds: *rounds,
+            environment_key: environment_key.unwrap_or_default(),
+            environment_place: read.place.clone(),
+            role: Role::Listed,
+            tuning,
+            tuned: None,
+            task,
+            resolved: resolved.into_iter().collect::<Resolved>(),
+        });
+    }
+
+    /// Returns the values of the keys that a cell's sections leave out.
+    fn defaults_of(&self, parts: [Option<&Arc<Defaults>>; 4]) -> Arc<Value> {
+        // Those of sections are kept as long as the reader.
+        let key = parts.map(|part| part.map_or(0, |part| Arc::as_ptr(part).addr()));
+        let merged = || {
+            let all: BTreeMap<_, _> = parts.into_iter().flatten().flat_map(|part| part.iter()).collect();
+            Some(self.section(serde_json::json!(all)))
+        };
+        self.all_defaults.of(self.sink, key, merged).unwrap_or_default()
     }
 }
 
@@ -291,14 +413,13 @@ fn one_of(names: &[&str]) -> String {
 }
 
 /// Returns the mismatch of a policy with an environment, and the expected policy; else `None`.
-fn mismatch(args: &Args<'_>, setting: Option<&PlanSetting>, policy: &str) -> Option<(String, String)> {
-    let chooses_by_context = args.items(CONTEXTUAL_POLICIES).has(policy);
-    match (setting, chooses_by_context) {
-        (Some(PlanSetting::Contextual(_)), false) => Some((
+fn mismatch(args: &Args<'_>, setting: &PlanSetting, chooser: &Chooser, policy: &str) -> Option<(String, String)> {
+    match (setting, chooser) {
+        (PlanSetting::Contextual(_), Chooser::Points(_)) => Some((
             format!("policy `{policy}` plays points of a domain, and the environment shows arms to users with contexts"),
             format!("one of {}", one_of(&args.items(CONTEXTUAL_POLICIES).names())),
         )),
-        (Some(PlanSetting::Points(_)), true) => Some((
+        (PlanSetting::Points(_), Chooser::Contextual(_)) => Some((
             format!("policy `{policy}` chooses by contexts, and the environment has none"),
             format!(
                 "one of {}, or an environment with contexts: {}",

@@ -5,10 +5,12 @@
 use super::cell::{CellPlan, Role, Task};
 use super::path;
 use super::reader::SpecReader;
-use super::sweep::SweepPoint;
+use super::sections::PointKeys;
+use super::sweep::{SweepPoint, SweepPoints};
 use super::written::{nested, written_json};
 use privateer_config::params::{Node, Sink, Table, Value};
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 /// Kinds of policies that play at random.
 pub const GUESSING: [&str; 2] = ["uniform", "random-arm"];
@@ -31,7 +33,7 @@ pub fn is_privacy_key(key: &str) -> bool {
 /// Appends the references of every problem on which something is private.
 ///
 /// * `ends` — the number of cells after each sweep point
-pub(super) fn append(reader: &SpecReader<'_>, points: &[SweepPoint], ends: &[usize], cells: &mut Vec<CellPlan>) {
+pub(super) fn append(reader: &SpecReader<'_>, points: &SweepPoints, ends: &[usize], cells: &mut Vec<CellPlan>) {
     let mut problems: Vec<Vec<usize>> = Vec::new();
     let mut places = BTreeMap::new();
     for (cell_idx, cell) in cells.iter().enumerate() {
@@ -64,9 +66,9 @@ pub(super) fn append(reader: &SpecReader<'_>, points: &[SweepPoint], ends: &[usi
             let wanted = parameters(written_json(&item)).to_string();
             // The report finds one of another kind by its role alone, so that each policy has its own.
             let of = &cells[cell_idx].policy;
-            let label = if kind == self::kind(&cells[cell_idx]) { String::new() } else { of.clone() };
+            let label = if kind == self::kind(&cells[cell_idx]) { String::new() } else { of.to_string() };
             if !listed.contains(&wanted) && added.insert((wanted, label)) {
-                let role = Role::WithoutPrivacy(of.clone());
+                let role = Role::WithoutPrivacy(of.to_string());
                 add(reader, (points, ends, cell_idx), (&members, n_before), role, item, cells);
             }
         }
@@ -107,13 +109,13 @@ fn parameters(mut policy: serde_json::Value) -> serde_json::Value {
 }
 
 /// A cell with what finds its sweep point: all points, and the number of cells after each.
-type Place<'p> = (&'p [SweepPoint], &'p [usize], usize);
+type Place<'p> = (&'p SweepPoints, &'p [usize], usize);
 
 /// Returns the tree of a cell's sweep point, and the place of the cell among those of the point.
 fn tree(reader: &SpecReader<'_>, (points, ends, cell): Place<'_>) -> Option<(Table, usize)> {
     let point = ends.partition_point(|&end| end <= cell);
     let mut tree = reader.unswept.clone();
-    for step in points.get(point)? {
+    for step in points.at(point) {
         path::set(&mut tree, &step.path, None, &step.node).ok()?;
     }
     Some((tree, cell - point.checked_sub(1).map_or(0, |before| ends[before])))
@@ -152,10 +154,10 @@ fn add(
         _ => return,
     };
     let here = || members.iter().map(|&cell| &cells[cell]).chain(&cells[n_before..]);
-    let is_taken = |name: &String| here().any(|cell| cell.policy == *name);
+    let is_taken = |name: &String| here().any(|cell| *cell.policy == **name);
     let numbered = (2..).map(|number| format!("{} {number}", names[1]));
     let Some(name) = names.iter().cloned().chain(numbered).find(|name| !is_taken(name)) else { return };
-    let swept = cells[place.2].swept.clone();
+    let swept = Arc::clone(&cells[place.2].swept);
     item.set("label", text(&name));
     for key in ["privacy", "curator"] {
         item.remove(key);
@@ -170,7 +172,7 @@ fn add(
     // A reference that cannot be read is left out, and the headline says what is missing.
     let sink = Sink::new(reader.sink.sources().clone()).with_added(reader.sink.added().clone());
     let mut found = Vec::new();
-    SpecReader::new(&tree, &sink).cells_at(&SweepPoint::new(), &mut found);
+    SpecReader::new(&tree, &sink).cells_at(&SweepPoint::new(), PointKeys::default(), &mut found);
     if let (Some(mut cell), 0) = (found.pop(), sink.n_mistakes()) {
         cell.index = cells.len() as u32;
         cell.swept = swept;

@@ -5,20 +5,61 @@ use serde_json::Value;
 use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
+use std::iter::zip;
 use std::ops::Index;
 use std::sync::Arc;
 
+/// Names of the sections of a cell.
+const SECTIONS: [&str; 7] = ["curator", "defaults", "environment", "policy", "privacy", "problem", "rounds"];
+
 /// Holds all parameters of a cell by section, such as `environment` and `policy`, defaults included.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(transparent)]
-pub struct Resolved(pub BTreeMap<String, Arc<Value>>);
+#[serde(from = "BTreeMap<String, Arc<Value>>", into = "BTreeMap<String, Arc<Value>>")]
+pub struct Resolved([Option<Arc<Value>>; SECTIONS.len()]);
+
+impl Resolved {
+    /// Returns the sections with their names, in the order of names.
+    pub fn sections(&self) -> impl Iterator<Item = (&'static str, &Arc<Value>)> {
+        zip(SECTIONS, &self.0).filter_map(|(name, section)| Some((name, section.as_ref()?)))
+    }
+
+    /// Returns the sections, to replace them.
+    pub fn values_mut(&mut self) -> impl Iterator<Item = &mut Arc<Value>> {
+        self.0.iter_mut().flatten()
+    }
+}
+
+impl<N: AsRef<str>> FromIterator<(N, Arc<Value>)> for Resolved {
+    /// Takes the sections that a cell can have.
+    fn from_iter<I: IntoIterator<Item = (N, Arc<Value>)>>(sections: I) -> Self {
+        let mut resolved = Self::default();
+        for (name, section) in sections {
+            if let Some(place) = SECTIONS.iter().position(|known| *known == name.as_ref()) {
+                resolved.0[place] = Some(section);
+            }
+        }
+        resolved
+    }
+}
+
+impl From<BTreeMap<String, Arc<Value>>> for Resolved {
+    fn from(sections: BTreeMap<String, Arc<Value>>) -> Self {
+        sections.into_iter().collect()
+    }
+}
+
+impl From<Resolved> for BTreeMap<String, Arc<Value>> {
+    fn from(resolved: Resolved) -> Self {
+        resolved.sections().map(|(name, section)| (name.to_owned(), Arc::clone(section))).collect()
+    }
+}
 
 impl Index<&str> for Resolved {
     type Output = Value;
 
     /// Returns a section; null if the cell has none of this name.
     fn index(&self, section: &str) -> &Value {
-        self.0.get(section).map_or(&Value::Null, Arc::as_ref)
+        self.sections().find(|(name, _)| *name == section).map_or(&Value::Null, |(_, section)| section)
     }
 }
 
@@ -74,6 +115,6 @@ impl SharedValues {
     /// Returns the members of an object as shared sections.
     pub fn sections(&mut self, value: Value) -> Resolved {
         let Value::Object(members) = value else { return Resolved::default() };
-        Resolved(members.into_iter().map(|(name, section)| (name, self.share(section))).collect())
+        members.into_iter().map(|(name, section)| (name, self.share(section))).collect()
     }
 }

@@ -3,6 +3,7 @@
 use super::{Misleading, Recorded, Sweep};
 use crate::registry::Registry;
 use privateer_config::params::{Args, KeyDoc};
+use std::sync::Arc;
 
 /// Reads the keys of the whole run; returns the sweep without cells, and whether guessing and private policies without privacy are
 /// added to them. The key `rounds` is read again for each cell.
@@ -37,7 +38,7 @@ pub(super) fn parse(top: &Args<'_>, stem: String) -> (Sweep, bool) {
     limits.finish();
     top.absorb(&limits);
     let memory_bytes = memory * 1024.0 * 1024.0 * 1024.0;
-    let (cells, resolved, hash) = (Vec::new(), String::new(), String::new());
+    let (cells, resolved, hash) = (Arc::default(), String::new(), String::new());
     let sweep = Sweep { name, seed, trials, block, recorded, audit, parameters, accepted, memory_bytes, cells, resolved, hash };
     (sweep, plays_references)
 }

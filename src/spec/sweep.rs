@@ -1,18 +1,62 @@
 //! Expands `[sweep.product]` and `[sweep.zip]` into sweep points.
 
-use super::path::covers;
+use super::path::{covers, first};
 use super::written::nested;
 use privateer_config::error::{Diagnostic, Span, closest};
 use privateer_config::params::{Entry, Node, Scalar, Sink, Table, Value};
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 /// Lists each swept path of one sweep point with its value, in the order of the spec.
 pub type SweepPoint = Vec<Step>;
 
+/// Holds the sweep points as axes, of which every combination is one; without a sweep there is one empty point.
+#[derive(Debug, Default)]
+pub struct SweepPoints {
+    /// The first axis changes slowest.
+    axes: Vec<Vec<SweepPoint>>,
+    /// Top-level keys that each axis sets.
+    sections: Vec<BTreeSet<String>>,
+}
+
+impl SweepPoints {
+    /// Returns the number of points.
+    pub fn len(&self) -> usize {
+        self.axes.iter().map(Vec::len).product()
+    }
+
+    /// Returns the place of a point on each axis.
+    fn places(&self, number: usize) -> Vec<usize> {
+        let mut rest = number;
+        let mut places: Vec<usize> = (self.axes.iter().rev())
+            .map(|axis| {
+                let place = rest % axis.len();
+                rest /= axis.len();
+                place
+            })
+            .collect();
+        places.reverse();
+        places
+    }
+
+    /// Returns a point.
+    ///
+    /// * `number` — place in the canonical order, less than [`SweepPoints::len`]
+    pub fn at(&self, number: usize) -> SweepPoint {
+        self.axes.iter().zip(self.places(number)).flat_map(|(axis, place)| axis[place].iter().cloned()).collect()
+    }
+
+    /// Returns a number that two points share exactly where they have the same values of the keys below a top-level key.
+    pub fn section_key(&self, number: usize, section: &str) -> u64 {
+        let axes = self.axes.iter().zip(self.places(number)).zip(&self.sections).filter(|(_, keys)| keys.contains(section));
+        axes.fold(0, |key, ((axis, place), _)| key * axis.len() as u64 + place as u64)
+    }
+}
+
 /// Holds one swept path at one of its values.
 #[derive(Debug, Clone)]
 pub struct Step {
-    pub path: String,
+    pub path: Arc<str>,
     /// Place at which the path is written.
     pub key_span: Option<Span>,
     pub node: Node,
@@ -27,7 +71,8 @@ struct Column {
 
 impl Column {
     fn steps(&self) -> impl Iterator<Item = Step> + '_ {
-        self.values.iter().map(|node| Step { path: self.path.clone(), key_span: self.key_span.clone(), node: node.clone() })
+        let path: Arc<str> = self.path.as_str().into();
+        self.values.iter().map(move |node| Step { path: Arc::clone(&path), key_span: self.key_span.clone(), node: node.clone() })
     }
 }
 
@@ -42,17 +87,17 @@ const MOST_KEYS: usize = 1000;
 /// Largest number of values in all points of one spec, each point with its own value of each key.
 const MOST_VALUES: f64 = 2e6;
 
-/// Returns all sweep points; without a sweep, one empty point.
+/// Returns all sweep points.
 ///
 /// The first key changes slowest; the keys of `zip` advance together, fastest.
-pub fn points(table: &Table, sink: &Sink) -> Vec<SweepPoint> {
-    let Some(node) = table.get("sweep") else { return vec![Vec::new()] };
+pub fn points(table: &Table, sink: &Sink) -> SweepPoints {
+    let Some(node) = table.get("sweep") else { return SweepPoints::default() };
     let Value::Table(sweep) = &node.value else {
         sink.push_at(
             node.span.as_ref(),
             Diagnostic::new("`sweep` is not a table").expected("`[sweep.product]` or `[sweep.zip]`"),
         );
-        return vec![Vec::new()];
+        return SweepPoints::default();
     };
     let mut axes: Vec<Vec<SweepPoint>> = Vec::new();
     let mut known: Vec<String> = Vec::new();
@@ -107,16 +152,10 @@ pub fn points(table: &Table, sink: &Sink) -> Vec<SweepPoint> {
             .expected(format!("at most {most} points, fewer than {MOST_KEYS} keys and {MOST_VALUES} values in all"))
             .hint("keys below `[sweep.zip]` advance together in place of all combinations"),
         );
-        return vec![Vec::new()];
+        return SweepPoints::default();
     }
-    let mut points: Vec<SweepPoint> = vec![Vec::new()];
-    for axis in axes {
-        points = points
-            .into_iter()
-            .flat_map(|point| axis.iter().map(move |step| point.iter().chain(step).cloned().collect::<SweepPoint>()))
-            .collect();
-    }
-    points
+    let keys = |axis: &Vec<SweepPoint>| axis.iter().take(1).flatten().map(|step| first(&step.path).to_owned()).collect();
+    SweepPoints { sections: axes.iter().map(keys).collect(), axes }
 }
 
 /// Returns the paths that a spec sweeps, well-formed or not.

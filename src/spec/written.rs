@@ -4,6 +4,7 @@ use super::path;
 use privateer_config::error::{Diagnostic, Place};
 use privateer_config::params::{Args, KeyDoc, Node, Table, Value};
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 /// Returns the table under `key`.
 pub(super) fn nested<'t>(table: &'t Table, key: &str) -> Option<&'t Table> {
@@ -28,9 +29,9 @@ pub(super) fn tables<'t>(top: &Args<'_>, table: &'t Table, key: &str) -> Option<
 /// Holds an environment or a problem as a spec writes it.
 #[derive(Clone)]
 pub(super) struct PartRead<T> {
-    pub(super) label: String,
+    pub(super) label: Arc<str>,
     pub(super) plan: T,
-    pub(super) place: Option<Place>,
+    pub(super) place: Option<Arc<Place>>,
     /// Values of the keys that are not written.
     pub(super) defaults: BTreeMap<String, String>,
 }
@@ -48,12 +49,12 @@ pub(super) fn part<T>(
     let written = nested(table, key)?;
     let args = top.table(key);
     let kind = args.kind(key, kinds)?;
-    let label = args.one_line("label", label_doc).unwrap_or_else(|| kind.clone());
+    let label = args.one_line("label", label_doc).unwrap_or_else(|| kind.clone()).into();
     let plan = read(&kind, &args)?;
     args.finish();
     let mut defaults = BTreeMap::new();
     note_defaults(key, &args.documented(), &written_json(written), &mut defaults);
-    let place = written.span.as_ref().map(|span| top.sink().sources().place(span));
+    let place = written.span.as_ref().map(|span| top.sink().sources().place(span).into());
     Some(PartRead { label, plan, place, defaults })
 }
 
@@ -84,7 +85,7 @@ pub(super) fn listed<'t>(
     (i, item): (usize, &'t Node),
     words: &ListWords,
     kinds: &[&'static str],
-    labels: &[String],
+    labels: &[impl AsRef<str>],
 ) -> Option<Listed<'t>> {
     let &ListWords { key, plural, label_doc, expected } = words;
     let Value::Table(table) = &item.value else {
@@ -98,7 +99,7 @@ pub(super) fn listed<'t>(
     let label = args.one_line("label", label_doc).unwrap_or_else(|| kind.clone());
     let (problem, expected) = if label.trim().is_empty() {
         (format!("the {key}'s label is empty"), expected[0])
-    } else if labels.contains(&label) {
+    } else if labels.iter().any(|known| known.as_ref() == label) {
         (format!("two {plural} have the label `{label}`"), expected[1])
     } else {
         return Some(Listed { table, args, path, kind, label });

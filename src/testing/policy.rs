@@ -62,7 +62,7 @@ pub fn policy_contract(registry: &Registry, policy: &str) -> Result<(), String> 
             };
             compared("the same run again", &spec(33), 32, 1, 33);
             let mut block_bound = false;
-            for cell in registry.parse("contract.toml", &spec(1), &[]).map_or(Vec::new(), |sweep| sweep.cells) {
+            for cell in registry.parse("contract.toml", &spec(1), &[]).map(|sweep| sweep.cells).unwrap_or_default().iter() {
                 if let Task::Bandit(bandit) = &cell.task {
                     block_bound |= bandit.policy_plan.depends_on_block;
                     plays_sets &= bandit.policy_plan.plays_sets;

@@ -112,7 +112,7 @@ type Finals = BTreeMap<GridPlace, Vec<f64>>;
 fn finals(sweep: &Sweep) -> Finals {
     let ran = ran_of(sweep);
     let mut found = Finals::new();
-    for cell in &sweep.cells {
+    for cell in sweep.cells.iter() {
         let losses = support::finals(ran.cell(cell.index), Quantity::CumulativeRegret);
         let at = (cell.index as usize) / size().0.len();
         let place = (cell.index < sweep.listed().len() as u32).then_some((at / EPSILONS.len(), at % EPSILONS.len()));

@@ -12,7 +12,7 @@ const SAMPLES: &str = "rounds = 60\ntrials = 2\n[problem]\nkind = \"linear-regre
     [privacy]\nepsilon = 1.0\n";
 
 fn added(sweep: &Sweep) -> Vec<(&str, &Role)> {
-    sweep.cells[sweep.listed().len()..].iter().map(|cell| (cell.policy.as_str(), &cell.role)).collect()
+    sweep.cells[sweep.listed().len()..].iter().map(|cell| (&*cell.policy, &cell.role)).collect()
 }
 
 fn without(of: &str) -> Role {

@@ -63,7 +63,7 @@ fn a_policy_and_the_same_without_privacy_have_their_own() {
         let fact =
             |cell: usize, wanted: &str| support::fact(&preparation.facts(&sweep.cells[cell]).expect("facts").facts, wanted);
         let of = |cell: usize| fact(cell, "tuned_factor_of_beta");
-        let labels: Vec<&str> = sweep.cells.iter().map(|cell| cell.policy.as_str()).collect();
+        let labels: Vec<&str> = sweep.cells.iter().map(|cell| &*cell.policy).collect();
         assert_eq!(labels, ["igp-ucb", "uniform", "igp-ucb without privacy"]);
         assert!(of(0).is_some() && of(2).is_some() && of(1).is_none());
         // All prices of a problem rest on the factor of its reference.

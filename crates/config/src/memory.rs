@@ -15,8 +15,9 @@ pub fn allow(limit_bytes: f64, what: &str, needs_bytes: f64, hint: &str) -> Resu
         return refuse(limit_bytes, format!("{hint}, or raise `limits.memory_gib`"));
     }
     // Small objects are not worth the files that are read here.
-    match machine_bytes().map(|left| SHARE * left) {
-        Some(left) if 1e8 < needs_bytes && left < needs_bytes => {
+    let left = if needs_bytes <= 1e8 { None } else { machine_bytes() };
+    match left.map(|left| SHARE * left) {
+        Some(left) if left < needs_bytes => {
             refuse(left, format!("{hint}; the machine, or the limit on this process (`ulimit -v`, control group), has no more"))
         }
         _ => Ok(()),

@@ -26,7 +26,7 @@ pub(super) fn attacks(
     let distance = curator.moves();
     let of = |by: f64| {
         let mut replay = plan.clone();
-        replay.environment_key = format!("{} moved by {by}", plan.environment_key);
+        replay.environment_key = format!("{} moved by {by}", plan.environment_key).into();
         let inner = Arc::clone(&bandit.environment_plan);
         let environment_plan = Arc::new(EnvironmentPlan::new(move |context| moved(&inner, by, context)));
         replay.task = Task::Bandit(BanditPlan { environment_plan, ..bandit.clone() });

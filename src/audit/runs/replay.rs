@@ -53,7 +53,7 @@ impl ReplayJob<'_> {
         loop {
             let mut short = plan.clone();
             (short.index, short.rounds) = (0, rounds);
-            short.environment_key = format!("{} for {rounds} rounds", plan.environment_key);
+            short.environment_key = format!("{} for {rounds} rounds", plan.environment_key).into();
             let sweep = self.sweep_of(vec![short.clone()], 1);
             match Preparation::new(&sweep, self.data, self.backend).facts_in_short(&short) {
                 Ok(facts) => return Ok((short, facts)),
@@ -76,7 +76,7 @@ impl ReplayJob<'_> {
             parameters: false,
             accepted: Vec::new(),
             memory_bytes: self.sweep.memory_bytes,
-            cells,
+            cells: cells.into(),
             resolved: String::new(),
             hash: String::new(),
         }

@@ -43,7 +43,7 @@ pub(super) fn attacks(
         };
         Ok(Problem { setting, facts, trial: Box::new(planted) })
     });
-    planted.task = Task::Online(online.on(problem, rates));
+    planted.task = Task::Online(Box::new(online.on(problem, rates)));
     let transcript = Transcript { rounds: plan.rounds as usize, learns: true, ..Transcript::default() };
     let (released, answered, _) = job.play(planted, transcript)?;
     let (white, black) = (released.discriminant(), answered.logistic());

@@ -23,7 +23,7 @@ pub enum Fault {
 }
 
 pub fn broken(mut sweep: Sweep, fault: Fault) -> Sweep {
-    for cell in &mut sweep.cells {
+    for cell in Arc::make_mut(&mut sweep.cells) {
         match &mut cell.task {
             Task::Contextual(task) => task.policy_plan = Arc::new(policy(Arc::clone(&task.policy_plan), fault)),
             Task::Online(task) => task.learner = Arc::new(learner(Arc::clone(&task.learner), fault)),

@@ -89,9 +89,9 @@ fn ledgers_hold() {
             for epsilon in ["0.1", "1.0", "8.0", "1000.0"] {
                 let text = spec(&environment, &format!("epsilon = {epsilon}\ncalibration = \"{calibration}\""), &policies());
                 prepared(&text, &DataFolder::default(), |sweep: &Sweep, preparation| {
-                    for plan in &sweep.cells {
+                    for plan in sweep.cells.iter() {
                         let ledger = preparation.facts(plan).expect("facts").ledger.reward;
-                        let private = ["dp-hdb", "dp-linucb", "ldp-linucb"].contains(&plan.policy.as_str());
+                        let private = ["dp-hdb", "dp-linucb", "ldp-linucb"].contains(&&*plan.policy);
                         assert_eq!(ledger.epsilon.is_some(), private, "{}", plan.policy);
                         match (&ledger.guarantee, private) {
                             (Guarantee::NotPrivate, false) | (Guarantee::Holds, true) => {}
@@ -194,7 +194,7 @@ fn better_than_chance() {
         let ends = (0..rows.round.len()).filter(|&i| rows.round[i] == 2000);
         let share = ends.map(|i| rows[Quantity::BestShare][i]).sum::<f64>() / 5.0;
         println!("{}: {share}", plan.policy);
-        if plan.policy == "random-arm" {
+        if &*plan.policy == "random-arm" {
             // Five trials of 2000 coins: the standard error is 0.005.
             assert!((share - 0.5).abs() < 0.03, "{share}");
         } else {

@@ -164,7 +164,7 @@ fn verdict(base: &Base, set: &[(String, String)], most: u64) -> Result<bool, Str
         Err(error) => return refused(error),
     };
     let preparation = Preparation::new(&sweep, &base.data, &backend);
-    for plan in &sweep.cells {
+    for plan in sweep.cells.iter() {
         if let Err(error) = preparation.facts_in_short(plan) {
             return refused(error);
         }

@@ -18,7 +18,7 @@ const SPEC: &str = "seed = 8\nrounds = 150\ntrials = 2\nrecord = { rounds = \"al
 fn asked_and_told_by_hand() {
     let found = ran(SPEC);
     prepared(SPEC, &DataFolder::default(), |sweep, preparation| {
-        for plan in &sweep.cells {
+        for plan in sweep.cells.iter() {
             let cell = preparation.cell(plan).expect("a cell");
             let mut played = Vec::new();
             let mut recommended = Vec::new();
@@ -76,7 +76,7 @@ fn trials_whose_rewards_are_told_play_what_a_run_plays_whenever_they_are_saved()
         let spec = kind_spec(kind);
         let found = ran(&spec);
         prepared(&spec, &DataFolder::default(), |sweep, preparation| {
-            for plan in &sweep.cells {
+            for plan in sweep.cells.iter() {
                 let cell = preparation.cell(plan).expect("a cell");
                 let mut noises: Vec<_> = (1..4).map(|number| cell.streams.of(number, Purpose::Noise)).collect();
                 let instances: Vec<_> = (1..4).map(|number| cell.trial(number).expect("a trial").instance).collect();

@@ -34,7 +34,7 @@ fn what_is_played_lies_in_the_set_of_its_round() {
         // Sets of two points are scored one by one.
         assert_eq!(0 < found.counters.rounds, which != 1, "{sets}");
         prepared(&text, &DataFolder::default(), |sweep, preparation| {
-            for cell in &sweep.cells {
+            for cell in sweep.cells.iter() {
                 let (rows, ready) = (found.cell(cell.index), preparation.cell(cell).expect("a cell"));
                 for trial in 0..3 {
                     let instance = ready.environment.draw(trial).expect("a function");

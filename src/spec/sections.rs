@@ -1,0 +1,157 @@
+//! Holds the sections of cells as they are read, and keeps them for other sweep points: most points share most sections.
+
+use super::interactions::InteractionPlan;
+use super::privacy::PrivacyPlan;
+use super::sweep::SweepPoints;
+use super::written::PartRead;
+use crate::env::EnvironmentPlan;
+use crate::env::contextual::Contextual;
+use crate::policy::PolicyPlan;
+use crate::policy::contextual::ContextPolicyPlan;
+use privateer_config::params::{Sink, Table};
+use serde_json::Value;
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// Holds an environment of either kind, as read from a spec.
+#[derive(Clone)]
+pub(super) enum PlanSetting {
+    Points(Arc<EnvironmentPlan>),
+    Contextual(Arc<EnvironmentPlan<Contextual>>),
+}
+
+/// Holds a policy of either kind, as read from a spec.
+#[derive(Clone)]
+pub(super) enum Chooser {
+    Points(Arc<PolicyPlan>),
+    Contextual(Arc<ContextPolicyPlan>),
+}
+
+/// Holds the privacy request of a policy of either kind.
+#[derive(Clone)]
+pub(super) enum PrivacySetting {
+    Points(Arc<PrivacyPlan>),
+    Contextual(Arc<InteractionPlan>),
+}
+
+/// Values of keys that are not written, by their paths.
+pub(super) type Defaults = BTreeMap<String, String>;
+
+/// Holds one of the sections of a cell that is not its environment.
+#[derive(Clone)]
+pub(super) struct SectionRead<T> {
+    pub(super) plan: T,
+    pub(super) written: Arc<Value>,
+    pub(super) defaults: Arc<Defaults>,
+}
+
+/// Holds the environment of a sweep point: its section, its JSON and, unless it has a mistake, its plan.
+#[derive(Clone)]
+pub(super) struct EnvironmentRead {
+    pub(super) section: Arc<Value>,
+    pub(super) json: Arc<str>,
+    pub(super) read: Option<Arc<PartRead<PlanSetting>>>,
+    pub(super) defaults: Arc<Defaults>,
+}
+
+/// Holds a policy of the list, without what protects it.
+pub(super) struct PolicyRead {
+    pub(super) kind: String,
+    /// The path of its table in messages.
+    pub(super) path: String,
+    pub(super) label: Arc<str>,
+    pub(super) chooser: Chooser,
+    /// Tables `privacy` and `curator` of its own.
+    pub(super) owns: [bool; 2],
+    pub(super) table: Table,
+    /// Pilot trials, and the policy at each factor among which they choose.
+    pub(super) tuning: Option<(u64, Vec<(f64, Chooser)>)>,
+}
+
+/// Numbers of a sweep point that two points share exactly where they have the same values of the keys below one top-level key.
+#[derive(Clone, Copy, Default)]
+pub(super) struct PointKeys {
+    pub(super) rounds: u64,
+    pub(super) environment: u64,
+    pub(super) privacy: u64,
+    pub(super) curator: u64,
+    pub(super) policy: u64,
+}
+
+impl PointKeys {
+    pub(super) fn of(points: &SweepPoints, number: usize) -> Self {
+        let key = |section| points.section_key(number, section);
+        let [rounds, environment, privacy, curator, policy] = ["rounds", "environment", "privacy", "curator", "policy"].map(key);
+        Self { rounds, environment, privacy, curator, policy }
+    }
+}
+
+/// Most sections of a kind that are kept.
+const MOST_KEPT: usize = 1 << 17;
+
+/// Keeps sections that were read without a mistake: sweep points share most of them.
+pub(super) struct Sections<K, T>(RefCell<BTreeMap<K, T>>);
+
+impl<K, T> Default for Sections<K, T> {
+    fn default() -> Self {
+        Self(RefCell::default())
+    }
+}
+
+impl<K: Ord, T: Clone> Sections<K, T> {
+    /// Returns the section of a key, which is read if it is not kept; `None` after a mistake.
+    pub(super) fn of(&self, sink: &Sink, key: K, read: impl FnOnce() -> Option<T>) -> Option<T> {
+        if let Some(known) = self.0.borrow().get(&key) {
+            return Some(known.clone());
+        }
+        let n_mistakes = sink.n_mistakes();
+        let read = read()?;
+        if sink.n_mistakes() == n_mistakes {
+            let mut known = self.0.borrow_mut();
+            if MOST_KEPT <= known.len() {
+                known.clear();
+            }
+            known.insert(key, read.clone());
+        }
+        Some(read)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::spec::{Sweep, Task};
+    use std::collections::BTreeSet;
+    use std::sync::Arc;
+
+    const SPEC: &str = "rounds = 5\ntrials = 1\nreferences = false\n[environment]\nkind = \"rkhs\"\n\
+        domain = { kind = \"grid\", points = 9 }\nkernel = { kind = \"squared-exponential\", lengthscale = 0.2 }\n\
+        noise = { kind = \"gaussian\", sd = 0.1 }\n[privacy]\nclip = [-1.0, 1.0]\nepsilon = 1.0\n\
+        [[policy]]\nkind = \"igp-ucb\"\n[[policy]]\nkind = \"tgp-ucb\"\nprivacy = { epsilon = 3.0 }\n";
+
+    /// Numbers of environments, policies, requests and sections of policies that the cells of a sweep share.
+    fn distinct(sweep: &str) -> [usize; 5] {
+        let sweep = Sweep::parse("t.toml", &format!("{SPEC}[sweep.product]\n{sweep}"), &[]).expect("a sweep");
+        let mut found = [(); 4].map(|()| BTreeSet::new());
+        for cell in sweep.cells.iter() {
+            let Task::Bandit(task) = &cell.task else { panic!("a bandit") };
+            found[0].insert(Arc::as_ptr(&task.environment_plan).addr());
+            found[1].insert(Arc::as_ptr(&task.policy_plan).addr());
+            found[2].insert(Arc::as_ptr(&task.privacy).addr());
+            found[3].insert(std::ptr::from_ref(&cell.resolved["policy"]).addr());
+        }
+        let [environments, policies, requests, sections] = found.map(|found| found.len());
+        [sweep.cells.len(), environments, policies, requests, sections]
+    }
+
+    /// A section is read once for each combination of the values that it has itself.
+    #[test]
+    fn cells_share_the_sections_that_are_the_same() {
+        assert_eq!(distinct("\"privacy.epsilon\" = [1.0, 2.0, 4.0]\n"), [6, 1, 2, 6, 2]);
+        let both = "\"environment.noise.sd\" = [0.1, 0.2]\n\"privacy.epsilon\" = [1.0, 2.0, 4.0]\n";
+        assert_eq!(distinct(both), [12, 2, 2, 6, 2]);
+        // The second policy has a request of its own, which follows the policy.
+        let ridges = "\"privacy.epsilon\" = [1.0, 2.0, 4.0]\n\"policy.*.ridge\" = [0.1, 0.2, 0.3, 0.4]\n";
+        assert_eq!(distinct(ridges), [24, 1, 8, 15, 8]);
+    }
+}
