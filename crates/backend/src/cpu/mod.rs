@@ -31,4 +31,6 @@ mod trial;
 mod vector;
 
 pub use path::screens_set;
+#[cfg(any(test, feature = "reference-device"))]
+pub(crate) use pruning::order;
 pub use strategy::Cpu;

@@ -15,6 +15,7 @@ mod kernel;
 mod project;
 mod select;
 mod slots;
+pub mod trial;
 mod update;
 
 #[cfg(test)]

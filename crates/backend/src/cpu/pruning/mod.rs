@@ -29,7 +29,7 @@ mod interpolation;
 mod kernels;
 mod largest;
 mod lattice;
-mod order;
+pub(crate) mod order;
 mod products;
 mod rows;
 mod search;

@@ -1,0 +1,200 @@
+//! Bounds the distance between the scores of a loop and those of the model that decides.
+//!
+//! Both models factor the same matrix in f64, in different orders of sums. Each stays within a bound of the exact posterior, and
+//! the bounds are computed from magnitudes of the loop's own state. Derivation, with the same names:
+//! `docs/derivations/device-loop.md`.
+
+/// Unit roundoff.
+pub const U: f64 = f64::EPSILON / 2.0;
+
+/// Roundings that a division or a square root of a device counts for.
+const DIVISION: f64 = 16.0;
+
+/// Factor for the higher orders of bounds of the first order; it holds up to [`MOST_SHARE`].
+const HIGHER_ORDERS: f64 = 1.05;
+
+/// Largest share of the regularizer by which a factor may be off.
+const MOST_SHARE: f64 = 0.01;
+
+/// Magnitudes of a streak of a model.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct StreakSize {
+    /// Observations in the streak, and of its point before.
+    pub count: f64,
+    pub before: f64,
+    /// Leverage of the first observation.
+    pub leverage: f64,
+    /// Magnitude of the coefficient of the direction in the mean.
+    pub coefficient: f64,
+    /// Sum of the magnitudes of the row over visited points, and the point's own entry.
+    pub row: f64,
+    pub entry: f64,
+    /// Bound on the product of the direction and a point's coordinates.
+    pub direction: f64,
+}
+
+/// What a row adds to the error of a point's variance.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct RowBand {
+    /// Error of `p`: a constant, and a part per unit of the posterior standard deviation.
+    pub p: [f64; 2],
+    /// From the end of the streak before, per unit of the variance.
+    pub closed: f64,
+}
+
+/// Magnitudes of the rotations that lower a diagonal entry of a factor, with `m` the largest entry of the rotated vector below
+/// the pivot.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct LoopRotated {
+    /// Largest sum of squares of a row of the factor, in the rotated columns.
+    pub row: f64,
+    /// Sum of `(s m / c)²`, of the vector before, and of `m² + |s| m`, of the vector after.
+    pub squares: f64,
+    pub rest: f64,
+}
+
+impl RowBand {
+    /// Returns the error of a fall `squares p²` of a variance that is at most `variance` before.
+    #[inline(always)]
+    pub fn of_fall(&self, squares: f64, p: f64, variance: f64) -> f64 {
+        let [e, share] = self.p;
+        let of_share = 2.0 * (share * squares.sqrt() + share * share * squares) * variance;
+        2.0 * squares * e * (p.abs() + e) + of_share + U * (4.0 * squares * p * p + 2.0 * variance)
+    }
+}
+
+/// Distance between a loop's scores and those of the model that decides.
+#[derive(Debug, Clone, Copy)]
+pub struct Distance {
+    /// Error of a mean per unit of the posterior standard deviation of what it is the mean of.
+    pub mean: f64,
+    /// Relative error of a posterior variance.
+    pub share: f64,
+    /// Rounding of an evaluation of a mean, of a variance, and of a posterior standard deviation beyond that, by both models.
+    pub mean_rounding: f64,
+    pub variance_rounding: f64,
+    pub deviation_rounding: f64,
+}
+
+/// Magnitudes of the rounding errors of a loop.
+#[derive(Debug, Clone, Copy)]
+pub struct LoopErrors {
+    prior: f64,
+    ridge: f64,
+    depth: f64,
+    observations: f64,
+    /// Error of an entry of the factored matrix from rotations.
+    rotated: f64,
+    /// Error of the mean of one model from its ended streaks, per unit of the posterior standard deviation.
+    mean: f64,
+    /// Roundings of the current streak's coefficient.
+    steps: f64,
+    /// Largest size of the weights of the mean.
+    weights: f64,
+}
+
+impl LoopErrors {
+    /// Creates the errors of a prior.
+    pub fn new(prior: f64, ridge: f64, depth: f64) -> Self {
+        Self { prior, ridge, depth, observations: 0.0, rotated: 0.0, mean: 0.0, steps: 0.0, weights: 0.0 }
+    }
+
+    /// Bounds the diagonal of the factored matrix.
+    fn diagonal(&self) -> f64 {
+        self.prior + self.ridge
+    }
+
+    /// Bounds the error of an entry of the factored matrix, with `k` rows.
+    fn entry(&self, k: f64) -> f64 {
+        HIGHER_ORDERS * (U * (k + DIVISION + 8.0 + self.depth) * self.diagonal() + self.rotated)
+    }
+
+    /// Returns the relative error of a posterior variance of one model; `None` where the regularizer is uncertain.
+    fn share(&self, k: f64) -> Option<f64> {
+        Some(self.entry(k) * self.observations / self.ridge).filter(|share| *share <= MOST_SHARE)
+    }
+
+    /// Bounds the magnitudes of kriging weights, per unit of the posterior standard deviation.
+    fn kriging(&self) -> f64 {
+        HIGHER_ORDERS * (self.observations / self.ridge).sqrt()
+    }
+
+    /// Bounds the error of the mean that a streak adds, per unit of the posterior standard deviation.
+    fn of_streak(&self, k: f64, size: &StreakSize) -> f64 {
+        let StreakSize { count, before, leverage, coefficient, row, direction, .. } = *size;
+        let (t, ridge, g) = (self.observations, self.ridge, self.diagonal());
+        let solve = U * g * (k + DIVISION + 3.0);
+        // The direction: entries of the matrix, two solves, and the sum of coordinates.
+        let of_row = (self.entry(k) + 2.0 * solve + U * g * (k + 2.0)) * row;
+        let along = t.sqrt() * of_row * (1.0 + count * leverage).sqrt();
+        let of_leverage = if 0.0 < before {
+            ridge * (self.entry(k) + 2.0 * solve) * row * row + (DIVISION + 9.0) * U / before
+        } else {
+            ridge * self.entry(k) * row * row + 2.0 * solve * row + U * (2.0 * self.depth + 2.0 * k + 8.0) * self.prior / ridge
+        };
+        let of_start = U * (self.depth + 2.0) * self.weights;
+        let of_steps = U * self.steps * (leverage * (1.0 + count * leverage)).sqrt();
+        let of_sum = (ridge / self.prior + t).sqrt() * U * (self.weights + 2.0 * coefficient * direction);
+        let sum = coefficient * (along + count.sqrt() * of_leverage) + count.sqrt() * of_start + of_steps + of_sum;
+        HIGHER_ORDERS * sum / ridge.sqrt()
+    }
+
+    /// Begins a streak: returns the errors of its row, for a streak before that ended with these magnitudes.
+    ///
+    /// * `weights` — size of the weights of the mean, without the new streak
+    pub fn begin(
+        &mut self,
+        k: f64,
+        ended: Option<(StreakSize, Option<LoopRotated>)>,
+        weights: f64,
+        size: &StreakSize,
+    ) -> RowBand {
+        let (prior, ridge, g) = (self.prior, self.ridge, self.diagonal());
+        let mut closed = 0.0;
+        if let Some((ended, rotated)) = ended {
+            self.mean += self.of_streak(k, &ended);
+            if let Some(LoopRotated { row, squares, rest }) = rotated {
+                let of_entries = (4.0 * DIVISION + 11.0) * row + (2.0 * DIVISION + 4.0) * (squares * row).sqrt();
+                let error = U * (of_entries + (2.0 * DIVISION + 17.0) * row.sqrt().max(1.0) * rest);
+                self.rotated += error;
+                closed = error * self.kriging() * self.kriging();
+            }
+        }
+        self.weights = self.weights.max(weights);
+        self.steps = 0.0;
+        let solve = HIGHER_ORDERS * U * (k + DIVISION + 3.0);
+        let row = solve * (g * prior).sqrt() * size.row
+            + HIGHER_ORDERS * U * ((k + 3.0) * prior * size.row + (self.depth + 2.0) * size.direction);
+        let mut share = 0.0;
+        if 0.0 < size.before {
+            let solved = (size.entry.max(0.0) / size.before).sqrt();
+            let of_leverage = solve * 2.0 * ridge * g.sqrt() * size.row * solved + (DIVISION + 9.0) * U / size.before;
+            share = solve * g.sqrt() * solved * self.kriging() + of_leverage / (size.leverage.max(of_leverage) * ridge).sqrt();
+        }
+        RowBand { p: [row, share], closed }
+    }
+
+    /// Adds an observation to the current streak.
+    ///
+    /// * `magnitude` — of the reward, the mean and their difference
+    /// * `after` — `1 + j leverage`; `coefficient`, `step` — magnitudes after it
+    pub fn observe(&mut self, magnitude: f64, after: f64, coefficient: f64, step: f64) {
+        self.observations += 1.0;
+        self.steps += 4.0 * magnitude / after + coefficient + (DIVISION + 4.0) * step;
+    }
+
+    /// Returns the distance for a factor of `k` rows and this current streak; `None` where it has no bound.
+    pub fn distance(&self, k: f64, open: &StreakSize) -> Option<Distance> {
+        let share = self.share(k)?;
+        let weights = self.weights + open.coefficient * open.direction;
+        let (prior, g, unit) = (self.prior, self.diagonal(), HIGHER_ORDERS * U);
+        // Two models, each at this distance from the exact posterior.
+        Some(Distance {
+            mean: 2.0 * HIGHER_ORDERS * (self.mean + self.of_streak(k, open)),
+            share: 2.0 * HIGHER_ORDERS * share,
+            mean_rounding: unit * 4.0 * (self.depth + 3.0) * weights,
+            variance_rounding: unit * prior * (4.0 * (self.depth + k + 8.0) + 20.0),
+            deviation_rounding: unit * 2.0 * ((k + DIVISION + 3.0) * g + self.depth * prior) * self.kriging(),
+        })
+    }
+}

@@ -1,0 +1,302 @@
+//! Plays rounds: finds the points that may be the best, and certifies the action among them.
+
+use super::domain::LoopDomain;
+use super::errors::{Distance, U};
+use super::posterior::{Evaluated, LoopPosterior};
+use super::tiles::{LoopTiles, ScoreBand};
+use privateer_gp::posterior::REBUILD_EVERY;
+use privateer_gp::score::{Candidates, tie_margin};
+use std::sync::Arc;
+
+/// Most points that a round decides among.
+const MOST_CANDIDATES: usize = 64;
+
+/// Largest number of points a coordinate, and smallest ridge as a share of the prior variance, of the form of the posterior
+/// that the loop follows.
+const POINTS_A_COORDINATE: usize = 2;
+const LEAST_RIDGE: f64 = 1e-10;
+
+/// How a round ends on the device.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LoopDecision {
+    /// The model that decides would play this point.
+    Certified(u32),
+    /// The host must decide: several points may be its choice, or the state has no bound.
+    Undecided,
+}
+
+/// A planted fault, for tests.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LoopFault {
+    /// No band and no tie tolerance: plays the loop's own best point.
+    ZeroBand,
+    /// Certifies another point in the round after this number of observations.
+    WrongAction(u64),
+}
+
+/// Counts of a trial.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct LoopCounts {
+    /// Decisions.
+    pub decisions: u64,
+    /// Decisions that are left to the host.
+    pub undecided: u64,
+    /// Those of them for which the state has no bound, most often because it holds no more points.
+    pub unbounded: u64,
+    /// Decisions in which several points were compared.
+    pub compared: u64,
+    /// Tiles visited.
+    pub tiles: u64,
+    /// Rows applied in them.
+    pub rows: u64,
+    /// Multiply-adds.
+    pub work: u64,
+    /// Values of the covariance.
+    pub covariances: u64,
+}
+
+impl LoopCounts {
+    /// Adds the counts of another trial.
+    pub fn add(&mut self, other: Self) {
+        self.decisions += other.decisions;
+        self.undecided += other.undecided;
+        self.unbounded += other.unbounded;
+        self.compared += other.compared;
+        self.tiles += other.tiles;
+        self.rows += other.rows;
+        self.work += other.work;
+        self.covariances += other.covariances;
+    }
+}
+
+/// A trial that a workgroup plays.
+#[derive(Debug)]
+pub struct LoopTrial {
+    domain: Arc<LoopDomain>,
+    posterior: LoopPosterior,
+    tiles: LoopTiles,
+    observations: u64,
+    /// Whether an observation did not fit.
+    is_full: bool,
+    fault: Option<LoopFault>,
+    counts: LoopCounts,
+    bounds: Vec<f64>,
+}
+
+impl LoopTrial {
+    /// Creates a trial without observations; `ridge > 0`.
+    pub fn new(domain: Arc<LoopDomain>, ridge: f64) -> Self {
+        let (posterior, tiles) = (LoopPosterior::new(&domain, ridge), LoopTiles::new(&domain));
+        let counts = LoopCounts::default();
+        Self { domain, posterior, tiles, observations: 0, is_full: false, fault: None, counts, bounds: Vec::new() }
+    }
+
+    /// Plants a fault.
+    #[must_use]
+    pub fn with_fault(self, fault: LoopFault) -> Self {
+        Self { fault: Some(fault), ..self }
+    }
+
+    /// Returns the counts so far.
+    pub fn counts(&self) -> LoopCounts {
+        let tiles = self.tiles.counts;
+        LoopCounts {
+            tiles: tiles.visited,
+            rows: tiles.rows,
+            work: tiles.work + self.posterior.work,
+            covariances: tiles.covariances,
+            ..self.counts
+        }
+    }
+
+    /// Adds an observation, whoever chose its point.
+    pub fn observe(&mut self, point: u32, reward: f64) {
+        self.observations += 1;
+        match self.posterior.observe(&self.domain, point, reward) {
+            Some(update) if !self.is_full => self.tiles.observe(&self.domain, &self.posterior, &update),
+            _ => self.is_full = true,
+        }
+    }
+
+    /// Plays rounds until the host must decide one, and appends the actions.
+    ///
+    /// * `rounds` — exploration factor and noise of each
+    /// * `values` — the function, by point
+    pub fn play(&mut self, rounds: &[(f64, f64)], values: &[f64], actions: &mut Vec<u32>) {
+        for &(beta, noise) in rounds {
+            let LoopDecision::Certified(point) = self.decide(beta) else { return };
+            actions.push(point);
+            self.observe(point, values[point as usize] + noise);
+        }
+    }
+
+    /// Decides a round with this exploration factor, at least 0.
+    pub fn decide(&mut self, beta: f64) -> LoopDecision {
+        self.counts.decisions += 1;
+        let mut found = self.choice(beta);
+        if self.fault == Some(LoopFault::WrongAction(self.observations)) {
+            found = found.map(|point| if point == 0 { 1 } else { point - 1 });
+        }
+        self.counts.undecided += u64::from(found.is_none());
+        found.map_or(LoopDecision::Undecided, LoopDecision::Certified)
+    }
+
+    fn choice(&mut self, beta: f64) -> Option<u32> {
+        if self.fault == Some(LoopFault::ZeroBand) {
+            let tiles = 0..self.bounds_at(beta).len();
+            let highest = |tile: usize| {
+                self.tiles.catch_up(&self.domain, &self.posterior, tile);
+                self.tiles.highest(&self.domain, tile, beta)
+            };
+            let first = (f64::NEG_INFINITY, 0);
+            return Some(tiles.map(highest).fold(first, |best, one| if best.0 < one.0 { one } else { best }).1);
+        }
+        if self.observations == 0 {
+            let mut priors = Candidates::default();
+            self.domain.scale.best_priors(beta, None, &mut priors);
+            return Some(priors.points).filter(|points| points.len() == 1).map(|points| points[0]);
+        }
+        let Some(distance) = self.distance() else {
+            self.counts.unbounded += 1;
+            return None;
+        };
+        let band = self.band(beta, &distance);
+        let found = self.candidates(beta, band)?;
+        if let [only] = found[..] {
+            return Some(only);
+        }
+        self.counts.compared += 1;
+        self.compare(&found, beta, distance)
+    }
+
+    /// Returns the distance to the model that decides; `None` where it has no bound or another form.
+    fn distance(&self) -> Option<Distance> {
+        let most = self.domain.n_features().map_or(usize::MAX, |n| POINTS_A_COORDINATE * n);
+        let follows = !self.is_full
+            && self.observations < REBUILD_EVERY
+            && self.posterior.points.len() <= most
+            && LEAST_RIDGE * self.domain.prior <= self.posterior.ridge();
+        let k = self.posterior.n_factored() as f64;
+        self.posterior.errors.distance(k, &self.posterior.streak_size()).filter(|_| follows)
+    }
+
+    fn band(&self, beta: f64, distance: &Distance) -> ScoreBand {
+        let deviation = self.domain.prior.sqrt();
+        let magnitude = self.domain.size(&self.posterior.weights()) + beta * deviation;
+        let constant =
+            self.tiles.mean_error + distance.mean_rounding + beta * distance.deviation_rounding + 16.0 * U * (1.0 + magnitude);
+        let share = distance.mean + beta * distance.share;
+        let variance = distance.variance_rounding;
+        let widest = constant + share * deviation + beta * (2.0 * (self.tiles.variance_error + variance)).sqrt();
+        ScoreBand { beta, constant, share, variance, widest }
+    }
+
+    fn bounds_at(&mut self, beta: f64) -> &mut Vec<f64> {
+        self.tiles.bound(&self.domain, &self.posterior, beta, &mut self.bounds);
+        &mut self.bounds
+    }
+
+    /// Visits tiles, best first; returns the points that may be the best, ascending. `None` if they are too many.
+    fn candidates(&mut self, beta: f64, band: ScoreBand) -> Option<Vec<u32>> {
+        self.bounds_at(beta);
+        let (mut best, mut visited) = (f64::NEG_INFINITY, Vec::new());
+        loop {
+            let highest = (0..self.bounds.len()).max_by(|&a, &b| self.bounds[a].total_cmp(&self.bounds[b]))?;
+            if self.bounds[highest] + 3.0 * band.widest < best - tie_margin(best) || self.bounds[highest] == f64::NEG_INFINITY {
+                break;
+            }
+            self.bounds[highest] = f64::NEG_INFINITY;
+            self.tiles.catch_up(&self.domain, &self.posterior, highest);
+            best = best.max(self.tiles.visit(&self.posterior, highest, band));
+            visited.push(highest);
+        }
+        let mut found = Vec::new();
+        for tile in visited {
+            self.tiles.collect(&self.domain, tile, band, best - tie_margin(best), &mut found);
+        }
+        // The last tile repeats its last point.
+        found.sort_unstable();
+        found.dedup();
+        (best.is_finite() && (1..=MOST_CANDIDATES).contains(&found.len())).then_some(found)
+    }
+
+    /// Compares points by differences of their scores, and applies the tie rule to what is certain of them.
+    fn compare(&mut self, points: &[u32], beta: f64, distance: Distance) -> Option<u32> {
+        let Self { posterior, domain, .. } = self;
+        let scored: Vec<ScoredCandidate> = points
+            .iter()
+            .map(|&point| {
+                let found = posterior.evaluate(domain, point);
+                let variance = domain.scale.residual(point as usize) + found.variance.max(0.0);
+                let lower = (variance - distance.variance_rounding).max(0.0).sqrt();
+                let rounding = distance.mean_rounding
+                    + beta * (variance.sqrt() - lower + distance.deviation_rounding)
+                    + 16.0 * U * (1.0 + found.mean.abs() + beta * variance.sqrt());
+                ScoredCandidate { found, deviation: variance.sqrt(), rounding }
+            })
+            .collect();
+        let upper = |one: &ScoredCandidate| one.found.mean + beta * one.deviation;
+        let first = scored.iter().max_by(|a, b| upper(a).total_cmp(&upper(b)))?;
+        let interval = |one: &ScoredCandidate| {
+            if one.found.point == first.found.point {
+                return [0.0; 2];
+            }
+            let square = posterior.apart(domain, &one.found, &first.found).max(0.0) + 2.0 * distance.variance_rounding;
+            let apart = square.sqrt() + 2.0 * distance.deviation_rounding;
+            let of_variance = apart + 0.5 * (one.deviation - first.deviation).abs();
+            let error = distance.mean * apart + beta * distance.share * of_variance + one.rounding + first.rounding;
+            let difference = (one.found.mean - first.found.mean) + beta * (one.deviation - first.deviation);
+            [difference - error, difference + error]
+        };
+        let intervals: Vec<[f64; 2]> = scored.iter().map(interval).collect();
+        let best = upper(first);
+        let apart = (distance.mean + beta * distance.share) * first.deviation + first.rounding;
+        // The margin of ties at both ends of the best score, and the rounding of its subtraction.
+        let tie = [tie_margin((best.abs() - apart).max(0.0)), tie_margin(best.abs() + apart)];
+        let rounded = 4.0 * U * (1.0 + best.abs());
+        certain(&intervals, [tie[0] - rounded, tie[1] + rounded]).map(|at| points[at])
+    }
+}
+
+/// A candidate that was evaluated from the factor.
+struct ScoredCandidate {
+    found: Evaluated,
+    deviation: f64,
+    /// Roundings of both models' evaluations.
+    rounding: f64,
+}
+
+/// Returns which of these scores, in ascending order of points, the tie rule chooses, if that is certain.
+///
+/// * `intervals` — ends of each score, less a common number
+/// * `tie` — bounds on the margin of ties
+fn certain(intervals: &[[f64; 2]], tie: [f64; 2]) -> Option<usize> {
+    let lowest_best = intervals.iter().map(|[lower, _]| *lower).fold(f64::NEG_INFINITY, f64::max);
+    // Earlier points are certainly no choice: they lie below the margin of the best.
+    let at = intervals.iter().position(|[_, upper]| lowest_best - tie[1] <= *upper)?;
+    let others = intervals.iter().enumerate().filter(|(other, _)| *other != at);
+    let best_other = others.map(|(_, [_, upper])| *upper).fold(f64::NEG_INFINITY, f64::max);
+    // Either this point is the best itself, or the best is another one that it ties with.
+    (best_other - tie[0] <= intervals[at][0]).then_some(at)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_tie_rule_is_applied_to_what_is_certain() {
+        let tie = [1.0, 1.0];
+        // One clear best; the lowest of certain ties; a tie that is not certain.
+        assert_eq!(certain(&[[-5.0, -4.0], [0.0, 0.1], [-9.0, -8.0]], tie), Some(1));
+        assert_eq!(certain(&[[-0.2, -0.1], [0.0, 0.0], [-0.1, 0.1]], tie), Some(0));
+        assert_eq!(certain(&[[-1.2, -0.9], [0.0, 0.0]], tie), None);
+        // A later point may tie or not: the choice is the same.
+        assert_eq!(certain(&[[0.0, 0.0], [-1.2, -0.9]], tie), Some(0));
+        // Whichever of the two is the best, the first one is chosen.
+        assert_eq!(certain(&[[-0.5, 0.5], [0.0, 0.0]], tie), Some(0));
+        // The best is uncertain, and the first point may be out of its reach.
+        assert_eq!(certain(&[[-0.9, -0.8], [0.0, 0.0], [-0.3, 0.3]], tie), None);
+        assert_eq!(certain(&[[f64::NAN; 2]], tie), None);
+    }
+}

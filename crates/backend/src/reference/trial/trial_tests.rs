@@ -1,0 +1,194 @@
+//! Plays the loop beside the CPU path, over random and hard cases, and with planted faults.
+
+use super::posterior::LoopPosterior;
+use super::{LoopDecision, LoopDomain, LoopFault, LoopTrial};
+use crate::reference::cases_tests::{CaseDraws, TestBasis, TestGram};
+use crate::{Backend, Cpu, Screen};
+use privateer_gp::posterior::{ExactPosterior, FeaturePosterior, Posterior};
+use privateer_gp::score::{Basis, Candidates, FeatureTable, KernelFamily, ScoreModel, TrialScore, lowest_within_tie};
+use std::sync::Arc;
+
+/// A trial as the host plays it: the CPU's screen, and exact scores of its candidates.
+struct Canonical {
+    model: Box<dyn Posterior>,
+    screen: Box<dyn Screen>,
+}
+
+impl Canonical {
+    fn new(basis: &Basis, ridge: f64) -> Self {
+        let model: Box<dyn Posterior> = match basis {
+            Basis::Table(table) => Box::new(FeaturePosterior::new(Arc::clone(table), ridge)),
+            Basis::Gram(gram) => Box::new(ExactPosterior::new(Arc::clone(gram), ridge)),
+            Basis::Own(_) => unreachable!("trials share their basis"),
+        };
+        Self { model, screen: Cpu::default().prepare(basis).expect("the processor").open(1) }
+    }
+
+    fn decide(&mut self, beta: f64) -> u32 {
+        let mut found = [Candidates::default()];
+        let request = TrialScore::new(0, self.model.change(), beta, &*self.model);
+        self.screen.round(&[request], &mut found).expect("a round");
+        self.model.screened();
+        let exact = |&point: &u32| (point, self.model.exact(point as usize).upper(beta));
+        lowest_within_tie(&found[0].points.iter().map(exact).collect::<Vec<_>>()).expect("finite scores")
+    }
+}
+
+/// A trial's surroundings: what every round has, and the values of the function.
+struct Surroundings {
+    basis: Basis,
+    ridge: f64,
+    rounds: Vec<(f64, f64)>,
+    values: Vec<f64>,
+}
+
+impl Surroundings {
+    fn new(draws: &mut CaseDraws, basis: Basis, ridge: f64, beta: f64, n_rounds: usize) -> Self {
+        // A linear function of the basis, so that rounds settle.
+        let n = basis.n_points();
+        let values = match &basis {
+            Basis::Table(table) => {
+                let weights = draws.numbers(table.n_features, -1.0, 1.0);
+                (0..n).map(|x| table.row(x).iter().zip(&weights).map(|(c, w)| c * w).sum()).collect()
+            }
+            _ => (0..n).map(|x| if x % 7 == 0 { 0.5 } else { draws.number(-0.2, 0.2) }).collect(),
+        };
+        let rounds = (0..n_rounds).map(|_| (beta, draws.number(-0.1, 0.1))).collect();
+        Self { basis, ridge, rounds, values }
+    }
+
+    fn trial(&self) -> LoopTrial {
+        LoopTrial::new(Arc::new(LoopDomain::new(&self.basis).expect("a shared basis")), self.ridge)
+    }
+
+    /// Plays all rounds on the device, with the host's choice where it must decide; returns actions and undecided rounds.
+    fn play(&self, mut trial: LoopTrial) -> (Vec<u32>, usize) {
+        let (mut actions, mut forced) = (Vec::new(), 0);
+        while actions.len() < self.rounds.len() {
+            trial.play(&self.rounds[actions.len()..], &self.values, &mut actions);
+            if let Some(&(beta, noise)) = self.rounds.get(actions.len()) {
+                forced += 1;
+                let point = self.replay(&actions).expect("certified actions").decide(beta);
+                actions.push(point);
+                trial.observe(point, self.values[point as usize] + noise);
+            }
+        }
+        (actions, forced)
+    }
+
+    /// Replays actions with choices; returns the state after them, or the first round that the host plays otherwise.
+    fn replay(&self, actions: &[u32]) -> Result<Canonical, usize> {
+        let mut host = Canonical::new(&self.basis, self.ridge);
+        for (round, (&action, &(beta, noise))) in actions.iter().zip(&self.rounds).enumerate() {
+            if host.decide(beta) != action {
+                return Err(round);
+            }
+            host.model.observe(action as usize, self.values[action as usize] + noise);
+        }
+        Ok(host)
+    }
+}
+
+/// Features in which every point stands twice; the later ones score higher, by less than the tolerance of ties.
+fn doubled(table: &FeatureTable) -> Basis {
+    let later: Vec<f64> = table.values.iter().map(|value| value * (1.0 + 1e-13)).collect();
+    let (values, residual) = ([&table.values[..], &later].concat(), [&table.residual[..]; 2].concat());
+    Basis::Table(Arc::new(FeatureTable { n_points: 2 * table.n_points, values, residual, form: None, ..table.clone() }))
+}
+
+fn smooth(draws: &mut CaseDraws, n: usize) -> Arc<FeatureTable> {
+    match TestBasis::fourier(draws, n, 12, 2) {
+        TestBasis::Features(table) => table,
+        _ => unreachable!("features"),
+    }
+}
+
+/// Every certified action is the host's, over random bases and hard ones; nearly all rounds are certified.
+#[test]
+fn certified_actions_are_those_of_the_host() {
+    let mut draws = CaseDraws(54);
+    let mut cases = Vec::new();
+    for (ridge, beta) in [(1e-2, 2.0), (1e-2, 0.0), (1e-4, 0.5), (1e-6, 2.0)] {
+        let table = smooth(&mut draws, 700);
+        if 1e-6 < ridge {
+            // Below, the distance exceeds the tolerance, and no tie is certain.
+            cases.push((doubled(&table), ridge, beta));
+        }
+        cases.push((Basis::Table(table), ridge, beta));
+        cases.push((TestBasis::features(&mut draws, 300, 7).to_basis(), ridge, beta));
+        for family in [KernelFamily::SquaredExponential, KernelFamily::MaternFiveHalves] {
+            cases.push((Basis::Gram(Arc::new(TestGram::new(&mut draws, family, 600, 2, false))), ridge, beta));
+        }
+    }
+    for (case, (basis, ridge, beta)) in cases.into_iter().enumerate() {
+        let around = Surroundings::new(&mut draws, basis, ridge, beta, 60);
+        let (actions, forced) = around.play(around.trial());
+        // A round that the host decides replays the actions before it; this replays the last ones.
+        assert_eq!(around.replay(&actions).err(), None, "case {case}");
+        assert!(forced <= 3, "case {case}: {forced} rounds undecided at a ridge of {ridge}");
+    }
+}
+
+/// Without a band, ties go to any point; the host notices, in a trial whose points all stand twice.
+#[test]
+fn a_zero_band_is_noticed() {
+    let mut draws = CaseDraws(55);
+    let basis = doubled(&smooth(&mut draws, 700));
+    let around = Surroundings::new(&mut draws, basis, 1e-2, 2.0, 60);
+    let mut actions = Vec::new();
+    around.trial().with_fault(LoopFault::ZeroBand).play(&around.rounds, &around.values, &mut actions);
+    assert_eq!(actions.len(), 60);
+    assert!(around.replay(&actions).is_err());
+}
+
+/// A wrong action is noticed in its round.
+#[test]
+fn a_planted_action_is_noticed() {
+    let mut draws = CaseDraws(56);
+    let table = smooth(&mut draws, 700);
+    let around = Surroundings::new(&mut draws, Basis::Table(table), 1e-2, 2.0, 60);
+    let mut actions = Vec::new();
+    around.trial().with_fault(LoopFault::WrongAction(41)).play(&around.rounds, &around.values, &mut actions);
+    assert_eq!(around.replay(&actions).err(), Some(41));
+}
+
+/// A ridge that rounding hides leaves every round to the host.
+#[test]
+fn a_ridge_without_a_bound_is_not_decided() {
+    let mut draws = CaseDraws(57);
+    let table = smooth(&mut draws, 300);
+    let mut trial = LoopTrial::new(Arc::new(LoopDomain::new(&Basis::Table(table)).expect("features")), 1e-13);
+    trial.observe(5, 0.1);
+    assert_eq!(trial.decide(2.0), LoopDecision::Undecided);
+}
+
+/// The scores of the loop's posterior stay within the stated distance of the model that decides, also after many rotations.
+#[test]
+fn the_distance_bounds_what_the_models_differ_by() {
+    let mut draws = CaseDraws(58);
+    for ridge in [1e-2, 1e-4, 1e-6] {
+        let table = smooth(&mut draws, 600);
+        let domain = LoopDomain::new(&Basis::Table(Arc::clone(&table))).expect("features");
+        let (mut own, mut host) = (LoopPosterior::new(&domain, ridge), FeaturePosterior::new(table, ridge));
+        let mut differs = false;
+        for _ in 0..300 {
+            let (point, reward) = (17 * draws.below(30), draws.number(-1.0, 1.0));
+            own.observe(&domain, point as u32, reward).expect("room");
+            host.observe(point, reward);
+            let distance = own.errors.distance(own.n_factored() as f64, &own.streak_size()).expect("a bound");
+            for _ in 0..4 {
+                let point = draws.below(600);
+                let (found, exact) = (own.evaluate(&domain, point as u32), host.exact(point));
+                let residual = domain.scale.residual(point);
+                let deviation = found.variance.max(0.0).sqrt();
+                let [of_mean, of_variance] =
+                    [(found.mean - exact.mean).abs(), (residual + found.variance.max(0.0) - exact.variance).abs()];
+                let rounded = distance.variance_rounding + 2.0 * distance.deviation_rounding * deviation;
+                assert!(of_mean <= distance.mean * deviation + distance.mean_rounding, "{ridge}: mean off by {of_mean:e}");
+                assert!(of_variance <= distance.share * found.variance.max(0.0) + rounded, "{ridge}: by {of_variance:e}");
+                differs |= of_mean != 0.0;
+            }
+        }
+        assert!(differs, "both models have the same bits: nothing was compared");
+    }
+}
