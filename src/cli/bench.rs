@@ -54,8 +54,8 @@ pub struct BenchArgs {
     #[arg(long)]
     passes: bool,
     /// Time every path of the CPU that could serve a spec, over a grid of sizes, on one thread; fail where another one is 1.3 times
-    /// as fast as the default, or a job takes 1.5 times as long as a larger one
-    #[arg(long, conflicts_with_all = ["jobs", "size", "backend", "adapter", "repeat", "threads", "batch", "precision", "dense", "verify", "passes"])]
+    /// as fast as the default, or a job takes 1.5 times as long as a larger one; with words, those whose names hold one of them
+    #[arg(long, conflicts_with_all = ["size", "backend", "adapter", "repeat", "threads", "batch", "precision", "dense", "verify", "passes"])]
     paths: bool,
     /// One JSON line for each result in place of the table
     #[arg(long)]
@@ -184,7 +184,7 @@ pub fn bench(registry: &Registry, args: &BenchArgs) -> Result<(), Error> {
         return Ok(());
     }
     if args.paths {
-        return paths(registry, args.json);
+        return paths(registry, &args.jobs, args.json);
     }
     args.check()?;
     prefer_adapter(args.adapter.as_deref(), None)?;
@@ -219,9 +219,14 @@ pub fn bench(registry: &Registry, args: &BenchArgs) -> Result<(), Error> {
     if faults.is_empty() { Ok(()) } else { Err(Error::CheckSaidNo(faults.join("; "))) }
 }
 
-/// Times the paths of the grid.
-fn paths(registry: &Registry, json: bool) -> Result<(), Error> {
-    let jobs = bench::path_jobs();
+/// Times the paths of the grid, or of its jobs whose names hold one of `words`.
+fn paths(registry: &Registry, words: &[String], json: bool) -> Result<(), Error> {
+    let mut jobs = bench::path_jobs();
+    jobs.retain(|job| words.is_empty() || words.iter().any(|word| format!("{}, {}", job.family, job.name).contains(word)));
+    if jobs.is_empty() {
+        let problem = Diagnostic::new(format!("no job of the grid holds {}", words.join(" or ")));
+        return problem.expected("a part of a name, such as `features` or `exact, points 1000`").refuse();
+    }
     let mut all = Vec::new();
     for job in &jobs {
         let times = bench::path_times(registry, job)?;

@@ -40,7 +40,7 @@ impl PolicyMaker for ImprovementMaker {
 
     fn make(&self, setting: &Setting) -> Result<Box<dyn Policy>, Error> {
         let posterior = self.posterior.prior(setting, self.ridge.value(setting).map_err(Error::input)?)?;
-        Ok(Box::new(Improvement { posterior, n_points: self.n_points, bounds: Vec::new() }))
+        Ok(Box::new(Improvement { posterior, n_points: self.n_points, bounds: Vec::new(), found: Vec::new() }))
     }
 
     fn facts(&self, setting: &Setting) -> Vec<(String, serde_json::Value)> {
@@ -53,9 +53,11 @@ struct Improvement {
     n_points: usize,
     /// Memory that is used again.
     bounds: Vec<f64>,
+    found: Vec<usize>,
 }
 
 /// The point with the largest expected improvement so far.
+#[derive(Debug, Clone, Copy)]
 struct Best {
     point: usize,
     gain: f64,
@@ -64,56 +66,106 @@ struct Best {
 }
 
 impl Best {
-    fn consider(&mut self, point: usize, incumbent: f64, Moments { mean, variance }: Moments) {
+    /// Returns a point's place, without its gain.
+    fn at(point: usize, incumbent: f64, Moments { mean, variance }: Moments) -> Self {
         let deviation = libm::sqrt(variance);
-        let z = (mean - incumbent) / deviation;
-        // The gain grows with both.
-        if deviation == 0.0 || (deviation <= self.deviation && z <= self.z) {
-            return;
+        Self { point, gain: 0.0, deviation, z: (mean - incumbent) / deviation }
+    }
+
+    fn with_gain(self) -> Self {
+        Self { gain: if self.deviation == 0.0 { 0.0 } else { self.deviation * standard_gain(self.z) }, ..self }
+    }
+
+    /// Returns whether a point cannot gain more, since the gain grows with both.
+    fn covers(&self, other: &Self) -> bool {
+        other.deviation == 0.0 || (other.deviation <= self.deviation && other.z <= self.z)
+    }
+
+    fn consider(&mut self, other: Self) {
+        if !self.covers(&other) {
+            self.take(other.with_gain());
         }
-        let gain = deviation * standard_gain(z);
-        if self.gain < gain {
-            *self = Self { point, gain, deviation, z };
+    }
+
+    fn take(&mut self, other: Self) {
+        if self.gain < other.gain {
+            *self = other;
         }
     }
 
     /// Considers all points whose gain can be the largest, in their order.
     ///
-    /// * `bounds` — memory that is used again
-    fn consider_all(&mut self, incumbent: f64, means: &[f64], variances: &[f64], bounds: &mut Vec<f64>) {
+    /// * `bounds`, `found` — memory that is used again
+    fn consider_all(&mut self, incumbent: f64, means: &[f64], variances: &[f64], bounds: &mut Vec<f64>, found: &mut Vec<usize>) {
         bounds.resize(means.len(), 0.0);
-        bound_gains(means, variances, incumbent, bounds);
-        let promising =
-            bounds.iter().enumerate().fold(0, |best, (point, bound)| if bounds[best] < *bound { point } else { best });
-        let deviation = libm::sqrt(variances[promising]);
-        let known = deviation * standard_gain((means[promising] - incumbent) / deviation);
-        // A point without deviation has no gain; where gains are as small as this, bounds lose digits.
-        let least = known.max(self.gain);
-        let least = if 1e-140 < least { least * (1.0 - 1e-9) } else { 0.0 };
-        for (point, bound) in bounds.iter().enumerate() {
-            if *bound < least {
-                continue;
+        let largest = bound_gains(means, variances, incumbent, bounds);
+        let at = |point: usize| Self::at(point, incumbent, Moments { mean: means[point], variance: variances[point] });
+        list_from(bounds, largest, found);
+        let Some(&promising) = found.first() else { return };
+        let known = at(promising).with_gain();
+        // Where gains are as small as this, they lose digits.
+        let least = known.gain.max(self.gain);
+        list_from(bounds, if 1e-140 < least { least * (1.0 - 1e-9) } else { 0.0 }, found);
+        for &point in &*found {
+            if point != promising {
+                self.consider(at(point));
+            } else if !self.covers(&known) {
+                self.take(known);
             }
-            self.consider(point, incumbent, Moments { mean: means[point], variance: variances[point] });
         }
     }
 }
 
+/// Bounds that are compared at once.
+const LANES: usize = 32;
+
+/// The slope of a tangent of sqrt(x² + 4), at 4: 2/sqrt(5).
+const STEEP: f32 = 0.894_427_2;
+
 vectorised! {
-    /// Writes upper bounds of the gains, which are at most 1.13 times as large down to z = -3.
+    /// Writes upper bounds of the gains, at most 1.2 times as large down to z = -3, and returns the largest.
     ///
     /// For z <= 0 the gain is `s (phi(x) - x Q(x))` with `x = -z`, and `Q(x) >= 2 phi(x)/(x + r)`, `r = sqrt(x² + 4)` [Birnbaum1942], so
-    /// that it is at most `4 s phi(x)/(x + r)²`. For z > 0 it is `mean - incumbent` more than at -z. `exp(x²/4)` is at least its series,
-    /// and 0.398943 is above 1/sqrt(2 pi) by more than all roundings.
-    fn bound_gains(means: &[f64], variances: &[f64], incumbent: f64, bounds: &mut [f64]) {
-        for ((bound, mean), variance) in bounds.iter_mut().zip(means).zip(variances) {
+    /// that it is at most `4 s phi(x)/(x + r)²`. For z > 0 it is `mean - incumbent` more than at -z. `r` is at least its tangents,
+    /// here those at 0, 1.5 and 4, and `exp(x²/4)` is at least its series. `x` and what follows from it are in single precision: some
+    /// forty roundings, and .3991 is above 1/sqrt(2 pi) by six thousand. Beyond its range there is no bound; where the last division
+    /// loses digits, x > 37, a gain is 0.
+    fn bound_gains(means: &[f64], variances: &[f64], incumbent: f64, bounds: &mut [f64]) -> f64 {
+        for ((bound, mean), &variance) in bounds.iter_mut().zip(means).zip(variances) {
             let rise = mean - incumbent;
-            let (square, deviation) = (rise * rise, variance.sqrt());
-            let q = 0.25 * square / variance;
-            let series = 1.0 + q * (1.0 + q / 2.0 * (1.0 + q / 3.0 * (1.0 + q / 4.0 * (1.0 + q / 5.0))));
-            let share = 2.0 * deviation / ((rise.abs() + (square + 4.0 * variance).sqrt()) * series);
+            let deviation = (variance as f32).sqrt();
+            let x = rise.abs() as f32 / deviation;
+            let (near, far) = (0.6 * x + 1.6, STEEP * x + STEEP);
+            let r = if near < 2.0 { 2.0 } else { near };
+            let r = if r < far { far } else { r };
+            let q = 0.25 * x * x;
+            let series = 1.0 + q * (1.0 + q * (1.0 / 2.0 + q * (1.0 / 6.0 + q * (1.0 / 24.0 + q * (1.0 / 120.0)))));
+            let share = f64::from(2.0 / ((x + r) * series));
             let above = if 0.0 < rise { rise } else { 0.0 };
-            *bound = if *variance == 0.0 { 0.0 } else { above + 0.398943 * deviation * share * share };
+            let within = above + 0.3991 * f64::from(deviation) * share * share;
+            let is_within = 1e-30 < variance && variance < 1e30;
+            *bound = if is_within { within } else { f64::INFINITY };
+            *bound = if variance == 0.0 { 0.0 } else { *bound };
+        }
+        let (blocks, rest) = bounds.as_chunks::<LANES>();
+        let mut largest = [0.0; LANES];
+        for block in blocks {
+            for lane in 0..LANES {
+                largest[lane] = if largest[lane] < block[lane] { block[lane] } else { largest[lane] };
+            }
+        }
+        largest.iter().chain(rest).copied().fold(0.0, f64::max)
+    }
+}
+
+vectorised! {
+    /// Lists the numbers that are at least `least`, by their places, ascending.
+    fn list_from(numbers: &[f64], least: f64, found: &mut Vec<usize>) {
+        found.clear();
+        for (at, block) in numbers.chunks(LANES).enumerate() {
+            if block.iter().fold(false, |any, number| any | (least <= *number)) {
+                found.extend((at * LANES..).zip(block).filter(|(_, number)| least <= **number).map(|(place, _)| place));
+            }
         }
     }
 }
@@ -130,13 +182,12 @@ impl Policy for Improvement {
             return Proposal::Random { source: RandomSource::Design, n_points: self.n_points };
         };
         let incumbent_mean = self.posterior.mean(incumbent);
-        let mut best = Best { point: incumbent, gain: 0.0, deviation: 0.0, z: 0.0 };
-        best.consider(incumbent, incumbent_mean, self.posterior.exact(incumbent));
+        let mut best = Best::at(incumbent, incumbent_mean, self.posterior.exact(incumbent)).with_gain();
         match self.posterior.table() {
-            Some(table) => best.consider_all(incumbent_mean, table.means, table.variances, &mut self.bounds),
+            Some(table) => best.consider_all(incumbent_mean, table.means, table.variances, &mut self.bounds, &mut self.found),
             None => {
                 for (point, moments) in self.posterior.all_moments().into_iter().enumerate() {
-                    best.consider(point, incumbent_mean, moments);
+                    best.consider(Best::at(point, incumbent_mean, moments));
                 }
             }
         }
@@ -166,11 +217,23 @@ mod tests {
             let mean = |x: f64| (z + x).max(0.0) * libm::exp(-0.5 * x * x) / libm::sqrt(2.0 * std::f64::consts::PI);
             let expected: f64 = (-10_000..10_000).map(|i| 1e-3 * mean(cell(i))).sum();
             let found = standard_gain(z);
-            let (deviation, mut bound) = (0.3, [0.0]);
-            bound_gains(&[1.0 + z * deviation], &[deviation * deviation], 1.0, &mut bound);
-            let looseness = bound[0] / (deviation * found);
-            assert!(1.0 <= looseness && (z < -3.0 || looseness <= 1.13), "{z}: {looseness}");
             assert!((found - expected).abs() < 1e-6 * expected + 1e-13, "{z}: {found}, {expected}");
+        }
+    }
+
+    #[test]
+    fn gains_are_bounded_from_above() {
+        let zs: Vec<f64> = (-600..300).map(|i| f64::from(i) / 100.0).collect();
+        for deviation in [1e-14, 0.3, 1e14, 1e-30, 1e30] {
+            let (means, mut bounds) = (zs.iter().map(|z| z * deviation).collect::<Vec<f64>>(), vec![0.0; zs.len()]);
+            let largest = bound_gains(&means, &vec![deviation * deviation; zs.len()], 0.0, &mut bounds);
+            assert_eq!(largest, bounds.iter().copied().fold(0.0, f64::max));
+            for (z, bound) in zs.iter().zip(&bounds) {
+                let looseness = bound / (deviation * standard_gain(*z));
+                let is_tight = *z < -3.0 || looseness <= 1.2 || looseness == f64::INFINITY;
+                assert!(1.0 <= looseness && is_tight, "{deviation}, {z}: {looseness}");
+                assert_eq!(looseness == f64::INFINITY, deviation == 1e-30 || deviation == 1e30);
+            }
         }
     }
 
@@ -181,15 +244,16 @@ mod tests {
             let number = |i: usize| libm::sin(0.7 * (i + 31 * seed) as f64 * (1.0 + (i % 5) as f64)).abs();
             let n = 300 + seed % 90;
             let spread = libm::pow(10.0, -((seed % 11) as f64));
-            let above = (seed % 3) as f64;
-            let means: Vec<f64> = (0..n).map(|i| 1.0 + spread * (above - number(i) - (i % 7) as f64)).collect();
-            let variances: Vec<f64> =
-                (0..n).map(|i| if i % 13 == 0 { 0.0 } else { number(3 * i) * libm::pow(0.5, (i % 9) as f64) }).collect();
+            let (above, scale) = ((seed % 3) as f64, [1.0, 1e-20, 1e20][seed / 3 % 3]);
+            let means: Vec<f64> = (0..n).map(|i| 1.0 + scale * spread * (above - number(i) - (i % 7) as f64)).collect();
+            let variances: Vec<f64> = (0..n)
+                .map(|i| if i % 13 == 0 { 0.0 } else { scale * scale * number(3 * i) * libm::pow(0.5, (i % 9) as f64) })
+                .collect();
             let start = || Best { point: seed % n, gain: 0.0, deviation: 0.0, z: 0.0 };
             let (mut by_bounds, mut one_by_one) = (start(), start());
-            by_bounds.consider_all(1.0, &means, &variances, &mut Vec::new());
+            by_bounds.consider_all(1.0, &means, &variances, &mut Vec::new(), &mut Vec::new());
             let all = means.iter().zip(&variances).enumerate();
-            all.for_each(|(point, (&mean, &variance))| one_by_one.consider(point, 1.0, Moments { mean, variance }));
+            all.for_each(|(point, (&mean, &variance))| one_by_one.consider(Best::at(point, 1.0, Moments { mean, variance })));
             assert_eq!((by_bounds.point, by_bounds.gain), (one_by_one.point, one_by_one.gain), "{seed}");
             // The largest gain of all, whatever was left out.
             let gain = |i: usize| libm::sqrt(variances[i]) * standard_gain((means[i] - 1.0) / libm::sqrt(variances[i]));

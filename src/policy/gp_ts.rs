@@ -53,7 +53,7 @@ impl PolicyMaker for ThompsonMaker {
     fn make(&self, setting: &Setting) -> Result<Box<dyn Policy>, Error> {
         let ridge = self.ridge.value(setting).map_err(Error::input)?;
         let noise = NoiseScale::of(self.beta, setting).map_err(Error::input)?;
-        let n_features = self.table.n_features;
+        let model = RootModel::new(ridge, self.table.n_features);
         Ok(Box::new(Thompson {
             table: Arc::clone(&self.table),
             screen: Arc::clone(&self.screen),
@@ -61,9 +61,9 @@ impl PolicyMaker for ThompsonMaker {
             bound: setting.facts.bound,
             noise: noise.value / libm::sqrt(ridge),
             log: 1.0 + libm::log(2.0 / self.failure_prob),
-            normals: vec![0.0; n_features],
+            normals: vec![0.0; model.stride()],
             products: Vec::new(),
-            model: RootModel::new(ridge, n_features),
+            model,
             visits: Visits::default(),
         }))
     }
@@ -97,7 +97,7 @@ impl Policy for Thompson {
             || self.bound + self.noise * libm::sqrt(2.0 * (gain + self.log)),
             || self.bound + self.noise * libm::sqrt(gain),
         );
-        streams.own.normals(&mut self.normals);
+        streams.own.normals(&mut self.normals[..table.n_features]);
         let theta = self.model.weights(&self.normals, factor);
         let drawn = |point: usize| (point, dot(table.row(point), &theta));
         let candidates = self.screen.largest(&theta, &mut self.products).into_iter().map(drawn);

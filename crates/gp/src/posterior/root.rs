@@ -7,12 +7,15 @@
 use privateer_numerics::linalg::{add_rows_wide, dot, dot_rows};
 use privateer_numerics::vectorised;
 
+/// Rows of the root are padded with zeros to a multiple of this length, so that none ends in entries one by one.
+const LANES: usize = 8;
+
 /// The state over `n` features.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RootModel {
     ridge: f64,
     theta: Vec<f64>,
-    /// `A`, `n x n`, row-major.
+    /// `A`, `n` padded rows.
     root: Vec<f64>,
     gain: f64,
 }
@@ -20,8 +23,9 @@ pub struct RootModel {
 impl RootModel {
     /// Creates the prior with identity covariance; `ridge > 0`.
     pub fn new(ridge: f64, n: usize) -> Self {
-        let mut root = vec![0.0; n * n];
-        (0..n).for_each(|i| root[i * n + i] = 1.0);
+        let stride = n.next_multiple_of(LANES);
+        let mut root = vec![0.0; n * stride];
+        (0..n).for_each(|i| root[i * stride + i] = 1.0);
         Self { ridge, theta: vec![0.0; n], root, gain: 0.0 }
     }
 
@@ -37,9 +41,8 @@ impl RootModel {
 
     /// Adds an observation.
     pub fn observe(&mut self, c: &[f64], reward: f64) {
-        let n = self.theta.len();
-        let mut w = vec![0.0; n];
-        add_rows_wide(c, |row| &self.root[row * n..(row + 1) * n], &mut w);
+        let mut w = vec![0.0; self.stride()];
+        add_rows_wide(c, |row| self.row(row), &mut w);
         let s = self.times(&w);
         let d = self.ridge + dot(&w, &w);
         self.gain += 0.5 * libm::log(d / self.ridge);
@@ -48,16 +51,24 @@ impl RootModel {
         lower(&mut self.root, -1.0 / (d + libm::sqrt(self.ridge * d)), &s, &w);
     }
 
-    /// Returns the weights `theta + factor A z`.
+    /// Returns the length of a padded row.
+    pub fn stride(&self) -> usize {
+        self.theta.len().next_multiple_of(LANES)
+    }
+
+    /// Returns the weights `theta + factor A z`, with z padded with zeros to [`Self::stride`].
     pub fn weights(&self, z: &[f64], factor: f64) -> Vec<f64> {
         self.theta.iter().zip(self.times(z)).map(|(theta, spread)| theta + factor * spread).collect()
     }
 
     fn times(&self, vector: &[f64]) -> Vec<f64> {
-        let n = vector.len();
-        let mut out = vec![0.0; n];
-        dot_rows(vector, |row| &self.root[row * n..(row + 1) * n], &mut out);
+        let mut out = vec![0.0; self.theta.len()];
+        dot_rows(vector, |row| self.row(row), &mut out);
         out
+    }
+
+    fn row(&self, row: usize) -> &[f64] {
+        &self.root[row * self.stride()..][..self.stride()]
     }
 }
 
@@ -90,8 +101,8 @@ mod tests {
             weights.observe(round as u64 % 13, &c, reward);
         }
         let c = features(50);
-        let mut w = vec![0.0; n];
-        add_rows_wide(&c, |row| &root.root[row * n..(row + 1) * n], &mut w);
+        let mut w = vec![0.0; root.stride()];
+        add_rows_wide(&c, |row| root.row(row), &mut w);
         let expected = weights.moments(&c);
         assert!((root.mean(&c) - expected.mean).abs() < 1e-10, "{expected:?}");
         assert!((dot(&w, &w) - expected.variance).abs() < 1e-10 * expected.variance, "{expected:?}");

@@ -13,7 +13,7 @@ const BLOCKS: usize = 4;
 pub struct SingleRows {
     n_rows: usize,
     n_columns: usize,
-    /// Blocks of rows, each column after column; rows beyond the last are zero.
+    /// Blocks of rows, each column after column, [`BLOCKS`] or a multiple of it; rows beyond the last are zero.
     columns: Vec<[f32; LANES]>,
     /// Largest Euclidean length of a row.
     longest: f64,
@@ -23,7 +23,7 @@ impl SingleRows {
     /// Rounds a row-major matrix.
     pub fn new(n_columns: usize, values: &[f64]) -> Self {
         let n_rows = values.len() / n_columns.max(1);
-        let mut columns = vec![[0.0; LANES]; n_rows.div_ceil(LANES) * n_columns];
+        let mut columns = vec![[0.0; LANES]; n_rows.div_ceil(BLOCKS * LANES) * BLOCKS * n_columns];
         let mut longest: f64 = 0.0;
         for (row, entries) in values.chunks_exact(n_columns.max(1)).enumerate() {
             let block = row / LANES * n_columns;
@@ -71,27 +71,19 @@ vectorised! {
     fn multiply(columns: &[[f32; LANES]], c: &[f32], products: &mut [f32]) {
         let n = c.len();
         let (products, _) = products.as_chunks_mut::<LANES>();
-        for (blocks, products) in columns.chunks(BLOCKS * n.max(1)).zip(products.chunks_mut(BLOCKS)) {
-            if let [p, q, r, s] = products {
-                let ((a, b), (d, e)) = (blocks[..2 * n].split_at(n), blocks[2 * n..].split_at(n));
-                let mut sums = [[0.0_f32; LANES]; BLOCKS];
-                for ((((factor, a), b), d), e) in c.iter().zip(a).zip(b).zip(d).zip(e) {
-                    for lane in 0..LANES {
-                        sums[0][lane] += factor * a[lane];
-                        sums[1][lane] += factor * b[lane];
-                        sums[2][lane] += factor * d[lane];
-                        sums[3][lane] += factor * e[lane];
-                    }
-                }
-                [*p, *q, *r, *s] = sums;
-            } else {
-                for (block, products) in blocks.chunks(n.max(1)).zip(products) {
-                    *products = [0.0; LANES];
-                    for (factor, column) in c.iter().zip(block) {
-                        (0..LANES).for_each(|lane| products[lane] += factor * column[lane]);
-                    }
+        let (products, _) = products.as_chunks_mut::<BLOCKS>();
+        for (blocks, products) in columns.chunks_exact(BLOCKS * n.max(1)).zip(products) {
+            let ((a, b), (d, e)) = (blocks[..2 * n].split_at(n), blocks[2 * n..].split_at(n));
+            let mut sums = [[0.0_f32; LANES]; BLOCKS];
+            for ((((factor, a), b), d), e) in c.iter().zip(a).zip(b).zip(d).zip(e) {
+                for lane in 0..LANES {
+                    sums[0][lane] += factor * a[lane];
+                    sums[1][lane] += factor * b[lane];
+                    sums[2][lane] += factor * d[lane];
+                    sums[3][lane] += factor * e[lane];
                 }
             }
+            *products = sums;
         }
     }
 }
