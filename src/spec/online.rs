@@ -75,7 +75,7 @@ pub(super) fn request(args: &Args<'_>, stated: bool) -> GradientRequest {
     };
     let mut factorisations = vec!["auto"];
     factorisations.extend(privateer_privacy::quote::FACTORISATIONS);
-    let doc = "how the noise of prefix sums is made; `auto`: blt in the tight calibration, banded-toeplitz there where users return and it has less error, else the tree";
+    let doc = "how the noise of prefix sums is made; `auto`: the tree; in the tight calibration blt, and where users return the one with the least error, but for the square root";
     let factorisation = args.word("factorisation", doc, &factorisations, Some("auto"));
     let stated_smoothness =
         args.number("stated_smoothness", "smoothness that the printed formulas are given").above(0.0).at_most(1e9).or(1.0);

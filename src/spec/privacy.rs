@@ -256,7 +256,7 @@ pub(super) fn participation(args: &Args<'_>, request: &Request, people: Particip
     let count = args.count("participations", doc).between(1, 1_000_000).or(people.count);
     let apart = if args.has("participations") { 1 } else { people.separation };
     let separation = args.count("separation", "least distance in rounds between two of them").between(1, 1 << 40).or(apart);
-    if 1 < separation && count == 1 {
+    if 1 < separation && people.count == 1 && !args.has("participations") {
         args.reject("separation", "one round of a user has no distance to another", "`participations` too, or no `separation`");
     }
     let wrong = if count < people.count {
