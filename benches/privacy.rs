@@ -2,6 +2,7 @@
 
 use criterion::{BatchSize, Criterion, Throughput, criterion_group, criterion_main};
 use privateer_numerics::rng::{Purpose, Streams};
+use privateer_privacy::accounting::sensitivity::Participation;
 use privateer_privacy::mechanism::laplace;
 use privateer_privacy::release::{ChannelRelease, RowsRelease};
 use privateer_privacy::streams::Shape;
@@ -30,7 +31,7 @@ fn streams(c: &mut Criterion) {
         });
     }
     group.finish();
-    c.bench_function("fit of the buffers for 10000 rounds", |b| b.iter(|| Blt::fitted(black_box(10_000))));
+    c.bench_function("fit of the buffers for 10000 rounds", |b| b.iter(|| Blt::fitted(black_box(10_000), Participation::ONCE)));
 }
 
 fn samples(c: &mut Criterion) {

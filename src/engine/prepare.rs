@@ -391,6 +391,9 @@ impl<'a> Preparation<'a> {
             Task::Contextual(task) => self.ready_contextual(plan, task)?.facts()?,
             Task::Online(online) => self.online.facts(plan, online, choosing)?,
         };
+        if facts.ledger.reward.epsilon.is_some() {
+            facts.ledger.reward.notes.extend(plan.people.as_deref().map(str::to_owned));
+        }
         for warning in &mut facts.warnings {
             warning.accepted = self.sweep.accepted.contains(&warning.topic);
         }

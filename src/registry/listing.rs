@@ -4,6 +4,7 @@ use super::{
     CONTEXTUAL_ENVIRONMENTS, CONTEXTUAL_POLICIES, CURATORS, ENVIRONMENTS, FEATURES, GRADIENT_NOISES, KERNELS, KernelBuild,
     LEARNERS, LOSSES, MECHANISMS, NOISES, POLICIES, PROBLEMS, Registry, SETS, SUMS,
 };
+use crate::env::Population;
 use crate::oco::learner::Rates;
 use privateer_config::error::Sources;
 use privateer_config::params::{Args, KeyDoc, List, Sink};
@@ -29,8 +30,8 @@ type Items = fn(&Registry) -> Vec<Kind>;
 
 /// The kinds that can be listed, in the order of a spec.
 const KINDS: [(&str, Items); 14] = [
-    ("environment", |registry| each(registry, ENVIRONMENTS, |_| ())),
-    ("contextual-environment", |registry| each(registry, CONTEXTUAL_ENVIRONMENTS, |_| ())),
+    ("environment", |registry| each(registry, ENVIRONMENTS, population)),
+    ("contextual-environment", |registry| each(registry, CONTEXTUAL_ENVIRONMENTS, population)),
     ("kernel", kernels),
     ("noise", |registry| each(registry, NOISES, |_| ())),
     ("mechanism", mechanisms),
@@ -44,6 +45,11 @@ const KINDS: [(&str, Items); 14] = [
     ("gradient-noise", |_| GRADIENT_NOISES.iter().map(|entry| without_keys((entry.name, entry.summary, entry.paper))).collect()),
     ("learner", |registry| each(registry, LEARNERS, |args| drop(Rates::parse(args)))),
 ];
+
+/// Reads the keys that all environments share.
+fn population(args: &Args<'_>) {
+    let _ = Population::parse(args);
+}
 
 /// Returns the kinds that can be listed, in the order of a spec.
 pub fn kinds() -> [&'static str; 14] {

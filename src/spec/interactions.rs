@@ -6,6 +6,7 @@ use super::places::KeyPlaces;
 use super::privacy::{RequestDocs, clip_range, participation, request};
 use privateer_config::error::{Error, Place, Span};
 use privateer_config::params::{Args, Table};
+use privateer_privacy::accounting::sensitivity::Participation;
 use privateer_privacy::{Refusal, Request};
 
 /// Mechanisms that a spec can name for interactions.
@@ -35,8 +36,9 @@ pub struct InteractionPlan {
 impl InteractionPlan {
     /// Reads the table's keys; without a `[privacy]` table nothing is private.
     ///
-    /// `policy` supplies the places of the policy's keys.
-    pub fn parse(args: &Args<'_>, table: &Table, stated: bool, policy: &Table) -> Self {
+    /// * `policy` — supplies the places of the policy's keys
+    /// * `people` — how often people of the environment take part
+    pub fn parse(args: &Args<'_>, table: &Table, stated: bool, policy: &Table, people: Participation) -> Self {
         let mut request = request(
             args,
             &INTERACTION_MECHANISMS,
@@ -48,7 +50,7 @@ impl InteractionPlan {
             },
         );
         request.clip = clip_range(args, table);
-        request.budget.participation = participation(args);
+        request.budget.participation = participation(args, &request, people);
         args.finish();
         let place = |span: &Span| args.sink().sources().place(span);
         let keys = policy.entries.iter().filter_map(|entry| Some((entry.key.clone(), place(entry.node.span.as_ref()?))));

@@ -7,13 +7,16 @@ use super::{CuratorPlan, PrivacyPlan, online};
 use crate::registry::{Kind, Registry, documentation};
 use privateer_config::params::Table;
 use privateer_privacy::Protection;
+use privateer_privacy::accounting::sensitivity::Participation;
 
 /// Returns the entries of one kind ([`crate::registry::kinds`]); empty for an unknown kind.
 pub fn listing(registry: &Registry, kind: &str) -> Vec<Kind> {
     let mut entries = documentation(registry, kind);
     let (builtin, table) = (Registry::builtin(), Table::default());
     let keys = match kind {
-        "mechanism" => builtin.documented(|args| drop(PrivacyPlan::parse(args, &table, true, Protection::Rewards))),
+        "mechanism" => {
+            builtin.documented(|args| drop(PrivacyPlan::parse(args, &table, true, Protection::Rewards, Participation::ONCE)))
+        }
         "gradient-noise" => builtin.documented(|args| {
             online::request(args, true);
         }),

@@ -11,6 +11,7 @@ use crate::registry::{LEARNERS, PROBLEMS};
 use privateer_config::error::{Error, Place};
 use privateer_config::params::{Args, Scalar, Table};
 use privateer_privacy::Refusal;
+use privateer_privacy::accounting::sensitivity::Participation;
 use std::sync::Arc;
 
 const LEARNER: ListWords = ListWords {
@@ -61,7 +62,7 @@ pub(super) fn request(args: &Args<'_>, stated: bool) -> GradientRequest {
             ..RequestDocs::DEFAULT
         },
     );
-    spec.budget.participation = privacy::participation(args);
+    spec.budget.participation = privacy::participation(args, &spec, Participation::ONCE);
     let clips = match args.word(
         "clip",
         "whether features and gradients are clipped; `auto`: not in the as-printed calibration",
@@ -74,7 +75,7 @@ pub(super) fn request(args: &Args<'_>, stated: bool) -> GradientRequest {
     };
     let mut factorisations = vec!["auto"];
     factorisations.extend(privateer_privacy::quote::FACTORISATIONS);
-    let doc = "how the noise of prefix sums is made; `auto`: blt in the tight calibration, banded-toeplitz there where users return and it has less error, else the tree";
+    let doc = "how the noise of prefix sums is made; `auto`: the tree; in the tight calibration blt, and where users return the one with the least error, but for the square root";
     let factorisation = args.word("factorisation", doc, &factorisations, Some("auto"));
     let stated_smoothness =
         args.number("stated_smoothness", "smoothness that the printed formulas are given").above(0.0).at_most(1e9).or(1.0);
@@ -131,6 +132,7 @@ pub(super) fn cells_at(
             rounds,
             environment_key: format!("{rounds} {problem_json}").into(),
             environment_place: problem.place.clone(),
+            people: None,
             role: Role::Listed,
             tuning: None,
             tuned: None,

@@ -60,7 +60,9 @@ fn serves(entry: &SumsEntry, protection: Protection) -> bool {
 
 impl PrivacyPlan {
     /// Reads the keys for a policy that needs this kind of mechanism; `None` after a mistake.
-    pub fn parse(args: &Args<'_>, table: &Table, stated: bool, protection: Protection) -> Option<Self> {
+    ///
+    /// * `people` — how often people of the environment take part
+    pub fn parse(args: &Args<'_>, table: &Table, stated: bool, protection: Protection, people: Participation) -> Option<Self> {
         let mut words = vec!["auto"];
         let kinds = [Protection::Rewards, Protection::Sums, Protection::LocalSums, Protection::Batches, Protection::Answer];
         for name in kinds.into_iter().flat_map(|kind| names(args, kind)) {
@@ -83,7 +85,7 @@ impl PrivacyPlan {
             },
         );
         request.clip = clip_range(args, table);
-        request.budget.participation = participation(args);
+        request.budget.participation = participation(args, &request, people);
         args.finish();
         let is_automatic = request.mechanism == "auto";
         let (protects, what) = match protection {
@@ -246,12 +248,28 @@ fn automatic_for_need(entry: SumsEntry, request: &mut Request, facts: &RewardFac
     SUMS.iter().copied().find(|other| other.name == name).unwrap_or(entry)
 }
 
-/// Reads how often one user takes part.
-pub(super) fn participation(args: &Args<'_>) -> Participation {
-    let count = args.count("participations", "rounds of one user that the budget covers together").between(1, 1_000_000).or(1);
-    let separation = args.count("separation", "least distance in rounds between two of them").between(1, 1 << 40).or(1);
-    if 1 < separation && !args.has("participations") {
+/// Reads how often one user takes part; as often as the people of the environment where that is not stated.
+///
+/// * `people` — how often people of the environment take part; noise for less is refused
+pub(super) fn participation(args: &Args<'_>, request: &Request, people: Participation) -> Participation {
+    let doc = "rounds of one user that the budget covers together; absent: those of `environment.population`";
+    let count = args.count("participations", doc).between(1, 1_000_000).or(people.count);
+    let apart = if args.has("participations") { 1 } else { people.separation };
+    let separation = args.count("separation", "least distance in rounds between two of them").between(1, 1 << 40).or(apart);
+    if 1 < separation && people.count == 1 && !args.has("participations") {
         args.reject("separation", "one round of a user has no distance to another", "`participations` too, or no `separation`");
+    }
+    let wrong = if count < people.count {
+        Some(("participations", count, people.count))
+    } else if 1 < people.count && people.separation < separation {
+        Some(("separation", separation, people.separation))
+    } else {
+        None
+    };
+    if let Some((key, stated, found)) = wrong.filter(|_| request.mechanism != "none") {
+        let message = format!("`{key}` is {stated}, and {found} for a person of the environment's population");
+        let fits = format!("`participations = {}` and `separation = {}`, or neither key", people.count, people.separation);
+        args.reject_with_hint(key, message, fits, Some("a larger `environment.population` returns less often".to_owned()));
     }
     Participation { count, separation }
 }

@@ -5,13 +5,16 @@ use super::curator::CuratorPlan;
 use super::interactions::InteractionPlan;
 use super::privacy::PrivacyPlan;
 use super::sections::{
-    Chooser, Defaults, EnvironmentRead, PlanSetting, PointKeys, PolicyRead, PrivacySetting, SectionRead, Sections,
+    Chooser, Defaults, EnvironmentRead, People, PlanSetting, PointKeys, PolicyRead, PrivacySetting, SectionRead, Sections,
 };
 use super::sweep::{Step, points, scalar};
-use super::written::{ListWords, Listed, json_of, listed, nested, note_defaults, overlaid, part, tables, written_json};
+use super::written::{ListWords, Listed, PartRead, json_of, listed, nested, note_defaults, overlaid, part, tables, written_json};
 use super::{Resolved, SharedValues, Sweep, online, path, references, run_keys, tuning};
+use crate::env::Population;
 use crate::registry::{CONTEXTUAL_ENVIRONMENTS, CONTEXTUAL_POLICIES, ENVIRONMENTS, LEARNERS, POLICIES, PROBLEMS};
 use privateer_config::params::{Args, Node, Scalar, Sink, Table};
+use privateer_numerics::rng::Streams;
+use privateer_privacy::accounting::sensitivity::Participation;
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 use std::cell::{OnceCell, RefCell};
@@ -61,9 +64,11 @@ pub(super) struct SpecReader<'a> {
     horizons: Sections<u64, (u64, Arc<Value>)>,
     environments: Sections<u64, EnvironmentRead>,
     environment_keys: Sections<(u64, u64), Arc<str>>,
+    /// How often people of a population take part, by the numbers of rounds and environment.
+    people: Sections<(u64, u64), People>,
     n_policies: Sections<u64, usize>,
     policies: Sections<(usize, u64), Arc<SectionRead<PolicyRead>>>,
-    requests: Sections<OfPolicy, SectionRead<PrivacySetting>>,
+    requests: Sections<(OfPolicy, [u64; 2]), SectionRead<PrivacySetting>>,
     curators: Sections<OfPolicy, Option<SectionRead<Option<Arc<CuratorPlan>>>>>,
     /// Defaults of cells, by the addresses of those of their sections.
     all_defaults: Sections<[usize; 4], Arc<Value>>,
@@ -83,6 +88,7 @@ impl<'a> SpecReader<'a> {
             horizons: Sections::default(),
             environments: Sections::default(),
             environment_keys: Sections::default(),
+            people: Sections::default(),
             n_policies: Sections::default(),
             policies: Sections::default(),
             requests: Sections::default(),
@@ -178,16 +184,35 @@ impl<'a> SpecReader<'a> {
             let top = Args::new(table, "", self.sink);
             let section = self.section(json_of(table, "environment"));
             let read = |kind: &str, args: &Args<'_>| {
+                let population = Population::parse(args);
                 if let Some(plan) = args.items(ENVIRONMENTS).read(kind, args) {
-                    return Some(PlanSetting::Points(Arc::from(plan)));
+                    return Some((PlanSetting::Points(Arc::from(plan)), population));
                 }
-                Some(PlanSetting::Contextual(Arc::from(args.items(CONTEXTUAL_ENVIRONMENTS).read(kind, args)?)))
+                let plan = args.items(CONTEXTUAL_ENVIRONMENTS).read(kind, args)?;
+                if population.is_some() && !plan.data_files.is_empty() {
+                    let message = format!("the people of `{kind}` are the rows of its file");
+                    args.reject("population", message, "no `population`");
+                }
+                Some((PlanSetting::Contextual(Arc::from(plan)), population))
             };
             let read = part((&top, table), "environment", "name of the environment's random streams", &environments(&top), read);
             let defaults = read.as_ref().map_or_else(Defaults::new, |read| read.defaults.clone());
             let (json, defaults) = (section.to_string().into(), self.defaults.borrow_mut().share(defaults));
             Some(EnvironmentRead { section, json, read: read.map(Arc::new), defaults })
         })
+    }
+
+    /// Returns how often people of an environment take part in these rounds.
+    fn people(&self, rounds: u64, keys: PointKeys, environment: &EnvironmentRead) -> People {
+        let Some(PartRead { label, plan: (_, Some(population)), .. }) = environment.read.as_deref() else {
+            return People::default();
+        };
+        let count = || {
+            let seed = run_keys::seed(&Args::new(&self.unswept, "", self.sink));
+            let participation = population.participation(rounds, &Streams::new(seed, &**label));
+            Some(People { participation, words: Some(population.words(rounds, participation).into()) })
+        };
+        self.people.of(self.sink, (keys.rounds, keys.environment), count).unwrap_or_default()
     }
 
     /// Reads the policy at place `i` of the list; `None` after a mistake.
@@ -216,17 +241,19 @@ impl<'a> SpecReader<'a> {
     }
 
     /// Reads what protects a policy; `None` after a mistake.
-    fn request(&self, point: &Point<'_>, policy: &PolicyRead) -> Option<SectionRead<PrivacySetting>> {
+    ///
+    /// * `people` — how often people of the environment take part
+    fn request(&self, point: &Point<'_>, policy: &PolicyRead, people: Participation) -> Option<SectionRead<PrivacySetting>> {
         let base = nested(point.tree()?, "privacy");
         let (table, own) = overlaid(base, &policy.table, "privacy");
         let args = Args::new(&table, "privacy", self.sink);
         let stated = base.is_some() || own;
         let plan = match &policy.chooser {
             Chooser::Points(plan) => {
-                PrivacySetting::Points(Arc::new(PrivacyPlan::parse(&args, &table, stated, plan.protection)?))
+                PrivacySetting::Points(Arc::new(PrivacyPlan::parse(&args, &table, stated, plan.protection, people)?))
             }
             Chooser::Contextual(_) => {
-                PrivacySetting::Contextual(Arc::new(InteractionPlan::parse(&args, &table, stated, &policy.table)))
+                PrivacySetting::Contextual(Arc::new(InteractionPlan::parse(&args, &table, stated, &policy.table, people)))
             }
         };
         Some(self.section_read(plan, "privacy", &args, &table))
@@ -292,7 +319,7 @@ impl<'a> SpecReader<'a> {
         let (keys, PolicyRead { kind, path, label, chooser, owns, table, tuning }) = (point.keys, &policy.plan);
         let args = || Args::new(table, path.as_str(), self.sink);
         let reject = |(message, expected): (String, String)| args().reject("kind", message, expected);
-        if let Some(problem) = environment.read.as_ref().and_then(|read| mismatch(&args(), &read.plan, chooser, kind)) {
+        if let Some(problem) = environment.read.as_ref().and_then(|read| mismatch(&args(), &read.plan.0, chooser, kind)) {
             return reject(problem);
         }
         // A request of one kind depends on the policy by that kind alone, unless the policy has keys of its own there.
@@ -301,8 +328,10 @@ impl<'a> SpecReader<'a> {
             Chooser::Points(plan) => (plan.protection as u8, false),
             Chooser::Contextual(_) => (u8::MAX, true),
         };
-        let key = (i, own(owns[0] || by_contexts), keys.privacy, kind_of_need);
-        let request = self.requests.of(self.sink, key, || self.request(point, &policy.plan));
+        let people = self.people(*rounds, keys, environment);
+        let Participation { count, separation } = people.participation;
+        let key = ((i, own(owns[0] || by_contexts), keys.privacy, kind_of_need), [count, separation]);
+        let request = self.requests.of(self.sink, key, || self.request(point, &policy.plan, people.participation));
         let curator = self.curators.of(self.sink, (i, own(owns[1]), keys.curator, 0), || self.curator(point, &policy.plan));
         let (Some(request), Some(curator)) = (request, curator) else { return };
         if by_contexts && curator.is_some() {
@@ -311,7 +340,7 @@ impl<'a> SpecReader<'a> {
         }
         let Some(read) = &environment.read else { return };
         let plan_of_curator = curator.as_ref().and_then(|curator| curator.plan.clone());
-        let task_of = |chooser: &Chooser| match (read.plan.clone(), chooser.clone(), request.plan.clone()) {
+        let task_of = |chooser: &Chooser| match (read.plan.0.clone(), chooser.clone(), request.plan.clone()) {
             (PlanSetting::Points(environment_plan), Chooser::Points(policy_plan), PrivacySetting::Points(privacy)) => {
                 Some(Task::Bandit(BanditPlan { environment_plan, privacy, curator: plan_of_curator.clone(), policy_plan }))
             }
@@ -355,6 +384,7 @@ impl<'a> SpecReader<'a> {
             rounds: *rounds,
             environment_key: environment_key.unwrap_or_default(),
             environment_place: read.place.clone(),
+            people: people.words,
             role: Role::Listed,
             tuning,
             tuned: None,

@@ -11,7 +11,7 @@ use std::sync::Arc;
 /// * `stem` — name of the spec's file
 pub(super) fn parse(top: &Args<'_>, stem: String) -> (Sweep, bool) {
     let name = top.one_line("name", "title of the report; absent: the name of the spec's file").unwrap_or(stem);
-    let seed = top.count("seed", "seed of all streams").between(0, i64::MAX as u64).or(1);
+    let seed = seed(top);
     let trials = top.count("trials", "independent repetitions of every cell").between(1, u64::from(u32::MAX)).or(10);
     let block = top.count("block", "trials of one part file").between(1, u64::from(u32::MAX)).or(50);
     top.count("rounds", "horizon T").between(1, u64::from(u32::MAX)).required();
@@ -41,6 +41,11 @@ pub(super) fn parse(top: &Args<'_>, stem: String) -> (Sweep, bool) {
     let (cells, resolved, hash) = (Arc::default(), String::new(), String::new());
     let sweep = Sweep { name, seed, trials, block, recorded, audit, parameters, accepted, memory_bytes, cells, resolved, hash };
     (sweep, plays_references)
+}
+
+/// Reads the seed.
+pub(super) fn seed(top: &Args<'_>) -> u64 {
+    top.count("seed", "seed of all streams").between(0, i64::MAX as u64).or(1)
 }
 
 /// Returns the documentation of the keys of the whole run.

@@ -4,11 +4,12 @@ use super::interactions::InteractionPlan;
 use super::privacy::PrivacyPlan;
 use super::sweep::SweepPoints;
 use super::written::PartRead;
-use crate::env::EnvironmentPlan;
 use crate::env::contextual::Contextual;
+use crate::env::{EnvironmentPlan, Population};
 use crate::policy::PolicyPlan;
 use crate::policy::contextual::ContextPolicyPlan;
 use privateer_config::params::{Sink, Table};
+use privateer_privacy::accounting::sensitivity::Participation;
 use serde_json::Value;
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -46,12 +47,23 @@ pub(super) struct SectionRead<T> {
     pub(super) defaults: Arc<Defaults>,
 }
 
+/// An environment of either kind with its population, if it has one.
+pub(super) type PlanWithPeople = (PlanSetting, Option<Population>);
+
+/// Says how often people of an environment take part in a cell's rounds.
+#[derive(Clone, Default)]
+pub(super) struct People {
+    pub(super) participation: Participation,
+    /// The same in words; `None` where each round has a new user.
+    pub(super) words: Option<Arc<str>>,
+}
+
 /// Holds the environment of a sweep point: its section, its JSON and, unless it has a mistake, its plan.
 #[derive(Clone)]
 pub(super) struct EnvironmentRead {
     pub(super) section: Arc<Value>,
     pub(super) json: Arc<str>,
-    pub(super) read: Option<Arc<PartRead<PlanSetting>>>,
+    pub(super) read: Option<Arc<PartRead<PlanWithPeople>>>,
     pub(super) defaults: Arc<Defaults>,
 }
 

@@ -259,6 +259,57 @@ fn users_who_return_spend_the_stated_budget() {
     }
 }
 
+/// A population states how often its people take part: the noise covers that, and noise for less is refused with what to do.
+#[test]
+fn populations_state_how_often_people_return() {
+    let spec = |environment: &str, privacy: &str| {
+        let points = POINTS.replace("rounds = 10\n", "rounds = 64\n");
+        format!(
+            "{points}{environment}\n[privacy]\nepsilon = 2.0\ndelta = 1e-3\n{privacy}\n[[policy]]\nkind = \"jdp-gp-ucb\"\n\
+             privacy = {{ mechanism = \"blt\" }}\n"
+        )
+    };
+    let of = |environment: &str, privacy: &str| {
+        let quote = priced(&spec(environment, privacy), 1, &[]).0.remove(0);
+        let stated = &quote["threat_model"]["participations"];
+        let number = |key: &str| stated[key].as_u64().unwrap_or(1);
+        assert!((epsilon_of(&quote) - 2.0).abs() < 1e-9, "{quote}");
+        (number("covered"), number("separation"), quote["noise_size"].as_f64().expect("a size"), quote["notes"].to_string())
+    };
+    let (_, _, once, notes) = of("", "");
+    assert!(!notes.contains("population"), "{notes}");
+    let stated = of("", "participations = 4\nseparation = 20");
+    let (covered, separation, noise, notes) = of("population = 20", "");
+    assert_eq!((covered, separation, noise.to_bits()), (4, 20, stated.2.to_bits()), "{notes}");
+    assert!(notes.contains("population of 20, in turn, a person takes part in up to 4 rounds, 20 or more apart"), "{notes}");
+    // Nobody returns where there are as many people as rounds; noise for more than the population needs is fine.
+    assert_eq!(of("population = 64", "").2.to_bits(), once.to_bits());
+    assert_eq!(of("population = 20", "participations = 5\nseparation = 10").0, 5);
+    // A draw for each round: most of 64 draws of 20 people are more than 4 of one, and near each other.
+    let (covered, separation, noise, notes) = of("population = 20\narrivals = \"drawn\"", "");
+    assert!(4 < covered && separation < 20 && stated.2 < noise, "{covered} {separation} {noise}");
+    assert!(notes.contains(&format!("up to {covered} rounds, {separation} or more apart")), "{notes}");
+    let refused = |text: &str| {
+        let output = folder_with(text).run(&["check", "spec.toml"]);
+        assert_eq!(code(&output), Some(2), "{text}");
+        stderr(&output)
+    };
+    for (privacy, found) in [
+        ("participations = 3\nseparation = 20", "`participations` is 3, and 4 for a person of the environment's population"),
+        ("participations = 4\nseparation = 21", "`separation` is 21, and 20 for a person of the environment's population"),
+        ("participations = 1", "`participations = 4` and `separation = 20`, or neither key"),
+    ] {
+        let said = refused(&spec("population = 20", privacy));
+        assert!(said.contains(found), "{said}");
+    }
+    assert!(refused(&spec("arrivals = \"drawn\"", "")).contains("each round has a new user"));
+    let printed = refused(&spec("population = 20", "calibration = \"as-printed\""));
+    assert!(printed.contains("for a user who takes part once"), "{printed}");
+    let file = "rounds = 5\n[environment]\nkind = \"contexts-table\"\nfile = \"t.csv\"\nsynthetic = true\nnumbers = [\"a\"]\nlabel = \"b\"\n\
+                cuts = [1]\npopulation = 3\n[[policy]]\nkind = \"linucb\"\n";
+    assert!(refused(file).contains("the people of `contexts-table` are the rows of its file"));
+}
+
 /// The radius of scaled inputs is stated in the units of the inputs: there it is what the noise covers.
 #[test]
 fn a_radius_is_stated_in_the_units_of_the_inputs() {

@@ -211,7 +211,7 @@ impl Factor {
             Self::Own => Arc::new(Tree::new(1)),
             Self::Tree => Arc::new(Tree::new(releases)),
             Self::Honaker => Arc::new(Honaker::new(releases)),
-            Self::Blt => Arc::new(Blt::fitted(releases)),
+            Self::Blt => Arc::new(Blt::fitted(releases, participation)),
             Self::SqrtToeplitz => Arc::new(SquareRoot::new(releases)),
             Self::BandedToeplitz => Arc::new(Banded::fitted(releases, participation)),
         }

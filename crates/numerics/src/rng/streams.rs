@@ -15,6 +15,8 @@ pub enum Purpose<'a> {
     Function,
     /// The users of the trial: their contexts.
     Contexts,
+    /// Who of a population takes part in each round; shared by all trials.
+    Arrivals,
     /// Observation noise.
     Noise,
     /// Starting points; shared by all policies of a trial.
@@ -37,6 +39,7 @@ impl Purpose<'_> {
             Self::Domain => ("domain", ""),
             Self::Function => ("function", ""),
             Self::Contexts => ("contexts", ""),
+            Self::Arrivals => ("arrivals", ""),
             Self::Noise => ("noise", ""),
             Self::Start => ("start", ""),
             Self::Sets => ("sets", ""),

@@ -24,7 +24,7 @@ pub struct RowsRelease {
     ledger: ReleaseLedger,
 }
 
-/// Holds a public projection matrix: normal entries of variance `1/columns`.
+/// Holds a public projection matrix: orthogonal columns of length `sqrt(dimension/columns)`.
 /// Squared distances are kept on average.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct PublicProjection {
@@ -32,7 +32,7 @@ pub struct PublicProjection {
     pub dimension: usize,
     /// Numbers per released row.
     pub columns: usize,
-    /// Seed of the entries; it is public, and must be chosen independently of the data.
+    /// Seed of the columns; it is public, and must be chosen independently of the data.
     pub seed: u64,
     /// `dimension x columns`, row-major.
     pub matrix: Vec<f64>,

@@ -1,7 +1,7 @@
 //! Factorises prefix sums by buffered linear Toeplitz matrices (Dvijotham2024).
 //!
 //! `C = I + sum_i omega_i theta_i^(lag - 1)`, and the inverse of C needs only a few buffers. State and work per round do not
-//! grow with the stream, and the noise is within 1 % of the best Toeplitz factorisation.
+//! grow with the stream, and the noise is within 1 % of the best Toeplitz factorisation for users who take part once.
 
 use super::blt_fit;
 use super::transform::TransformBuffers;
@@ -23,16 +23,19 @@ pub struct Blt {
 }
 
 impl Blt {
-    /// Fits a matrix for `rounds >= 1` (0 counts as 1).
+    /// Fits a matrix for `rounds >= 1` (0 counts as 1), to the least largest error at a participation.
     ///
-    /// A fit takes milliseconds, and no time where one of these rounds was made before. The number of buffers follows from `rounds`.
+    /// A fit takes milliseconds, half a second for users of hundreds of rounds, and no time where the same was made before. The
+    /// number of buffers follows from `rounds`. Participations that may share a row have the matrix of one participation.
     #[must_use]
-    pub fn fitted(rounds: u64) -> Self {
-        /// Fits by their rounds: all cells of a sweep ask for a few of them.
-        static FITS: Memo<u64, Blt> = Memo::new(64);
+    pub fn fitted(rounds: u64, participation: Participation) -> Self {
+        /// Fits by rounds, count and separation: all cells of a sweep ask for a few of them.
+        static FITS: Memo<(u64, u64, u64), Blt> = Memo::new(64);
         let rounds = rounds.max(1);
-        FITS.get(rounds, || {
-            let poles = blt_fit::fit(rounds, blt_fit::buffers(rounds));
+        let alone = participation.is_once() || participation.separation == 0;
+        let participation = if alone { Participation::ONCE } else { participation };
+        FITS.get((rounds, participation.count, participation.separation), || {
+            let poles = blt_fit::fit(rounds, blt_fit::buffers(rounds), participation);
             Self::made(poles.theta(), poles.omega(), rounds)
         })
     }
@@ -50,7 +53,7 @@ impl Blt {
         fine.then(|| Self::made(theta.to_vec(), omega.to_vec(), rounds.max(1)))
     }
 
-    fn made(theta: Vec<f64>, omega: Vec<f64>, rounds: u64) -> Self {
+    pub(super) fn made(theta: Vec<f64>, omega: Vec<f64>, rounds: u64) -> Self {
         let mut blt = Self { theta, omega, rounds, norm: 0.0, last_variance: 0.0 };
         blt.last_variance = blt.growing().take(rounds as usize).last().unwrap_or(0.0);
         blt.norm = libm::sqrt(blt.column().map(|c| c * c).sum());
@@ -117,7 +120,7 @@ impl Factorisation for Blt {
         if participation.count <= 1 {
             return self.norm;
         }
-        toeplitz::column_norm(&self.column().collect::<Vec<_>>(), participation)
+        toeplitz::column_norm(&self.column().collect::<Vec<_>>(), self.rounds, participation)
     }
 
     fn variance(&self, round: u64) -> f64 {

@@ -14,6 +14,7 @@ pub mod blt;
 mod blt_fit;
 mod contract;
 pub mod honaker;
+mod minimise;
 mod online;
 pub mod own;
 mod prefix;

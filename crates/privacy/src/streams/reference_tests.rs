@@ -137,7 +137,7 @@ fn buffers_of_the_reference() {
     ];
     for (rounds, theta, omega, shown) in cases {
         let reference = Blt::stated(&theta, &omega, rounds).expect("parameters").excess();
-        let ours = Blt::fitted(rounds);
+        let ours = Blt::fitted(rounds, Participation::ONCE);
         assert!((reference - shown).abs() < 1.2e-4, "{rounds}: {reference}");
         assert_eq!(ours.buffers(), 4);
         assert!(ours.excess() < reference + 1e-5, "{rounds}: {} {reference}", ours.excess());
@@ -150,7 +150,7 @@ fn buffers_of_the_reference() {
 fn buffers_fit_any_length() {
     let lengths = (1..64).chain([100, 127, 128, 200, 511, 512, 1000, 3000, 16_383, 16_384, 50_000, 262_143, 262_144, 1_000_000]);
     for rounds in lengths {
-        let excess = Blt::fitted(rounds).excess();
+        let excess = Blt::fitted(rounds, Participation::ONCE).excess();
         assert!((1.0 - 1e-9..1.01).contains(&excess), "{rounds}: {excess}");
     }
 }
@@ -166,7 +166,7 @@ fn noise_is_monotone() {
         let all: [Box<dyn Factorisation>; 4] = [
             Box::new(Tree::new(rounds)),
             Box::new(Honaker::new(rounds)),
-            Box::new(Blt::fitted(rounds)),
+            Box::new(Blt::fitted(rounds, Participation::ONCE)),
             Box::new(SquareRoot::new(rounds)),
         ];
         all.map(|f| sigma(f.as_ref()) * libm::sqrt((1..=rounds).map(|t| f.variance(t)).fold(0.0, f64::max)))

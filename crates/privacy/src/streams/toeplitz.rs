@@ -39,23 +39,23 @@ pub fn optimum(rounds: u64) -> f64 {
     coefficients().take(rounds.max(1) as usize).map(|c| c * c).sum()
 }
 
-/// Returns the norm of a sum of columns of a Toeplitz matrix.
-/// The first column must be non-negative and non-increasing. Columns at the least separation, from the first on, are the worst
+/// Returns the norm of a sum of columns of a Toeplitz matrix over `rounds` rounds.
+/// The first column, without zeros at its end, must be non-negative and non-increasing. Columns at the least separation, from the first on, are the worst
 /// [arXiv 2405.13763, theorem 2].
-pub(super) fn column_norm(first: &[f64], participation: Participation) -> f64 {
+pub(super) fn column_norm(first: &[f64], rounds: u64, participation: Participation) -> f64 {
     let separation = participation.separation.max(1) as usize;
-    let mut sums = vec![0.0; first.len()];
+    let mut sums = vec![0.0; rounds as usize];
     let count = if planted::is(PlantedFault::Participations) { 1 } else { participation.count.max(1) };
     if 1 << 32 < u128::from(count) * first.len() as u128 {
         // Each sum from the one a separation before, in place of hours of additions; rounded up by more than all their errors.
         let group = separation.saturating_mul(count as usize);
-        for at in 0..first.len() {
-            let of = |values: &[f64], by: usize| at.checked_sub(by).map_or(0.0, |at| values[at]);
-            sums[at] = first[at] + of(&sums, separation) - of(first, group);
+        for at in 0..sums.len() {
+            let of = |values: &[f64], by: usize| at.checked_sub(by).and_then(|at| values.get(at)).copied().unwrap_or(0.0);
+            sums[at] = of(first, 0) + of(&sums, separation) - of(first, group);
         }
         return (1.0 + 1e-7) * libm::sqrt(sums.iter().map(|sum| sum * sum).sum());
     }
-    for start in (0..first.len()).step_by(separation).take(count as usize) {
+    for start in (0..sums.len()).step_by(separation).take(count as usize) {
         sums[start..].iter_mut().zip(first).for_each(|(sum, c)| *sum += c);
     }
     libm::sqrt(sums.iter().map(|sum| sum * sum).sum())
@@ -74,7 +74,7 @@ impl Factorisation for SquareRoot {
         if participation.count <= 1 {
             return libm::sqrt(optimum(self.rounds));
         }
-        column_norm(&self.column().collect::<Vec<_>>(), participation)
+        column_norm(&self.column().collect::<Vec<_>>(), self.rounds, participation)
     }
 
     fn variance(&self, round: u64) -> f64 {

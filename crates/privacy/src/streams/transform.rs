@@ -143,6 +143,7 @@ impl RowTransform for Kept {
 
 #[cfg(test)]
 mod tests {
+    use crate::accounting::sensitivity::Participation;
     use crate::streams::Factorisation;
     use crate::streams::blt::Blt;
     use crate::streams::toeplitz::SquareRoot;
@@ -152,7 +153,9 @@ mod tests {
     /// `C (x + d) - C x` is compared with `C d`, which is small and nearly exact.
     #[test]
     fn rounding_errors_of_large_sums_are_bounded() {
-        for (rounds, factorisation) in [(64, &Blt::fitted(64) as &dyn Factorisation), (64, &SquareRoot::new(64))] {
+        for (rounds, factorisation) in
+            [(64, &Blt::fitted(64, Participation::ONCE) as &dyn Factorisation), (64, &SquareRoot::new(64))]
+        {
             let rows = |moved: f64| -> Vec<f64> {
                 let mut transform = factorisation.transform(1).expect("an exact form");
                 let mut sums = Vec::new();

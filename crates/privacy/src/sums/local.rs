@@ -212,6 +212,7 @@ impl SumsMechanism for Local {
     }
 
     fn exact(&self) -> Result<Arc<dyn SumsMechanism>, ReleaseError> {
+        self.request.budget.exact_is_once()?;
         let LocalSumsNoise { gram: sigma, moment, diagonal, .. } = match &self.noise {
             ItemNoise::Gaussian(noise) => *noise,
             ItemNoise::Sphere(item, exact) => {
@@ -220,7 +221,6 @@ impl SumsMechanism for Local {
                 return Ok(Arc::new(Self { noise, formula, ..self.clone() }));
             }
         };
-        self.request.budget.exact_is_once()?;
         let Some(reach) = self.reach.filter(|_| sigma == moment && diagonal == SQRT_2) else {
             return Err(ReleaseError::Range(format!("calibration `{}` of own items", self.request.calibration)));
         };
