@@ -5,7 +5,6 @@
 //! visits the best ones, and either names the action that the host would choose, or stops (`rounds`). Sums are in the
 //! order of a shader. Derivation: `docs/derivations/device-loop.md`.
 
-mod domain;
 mod errors;
 mod posterior;
 mod rounds;
@@ -14,5 +13,5 @@ mod tiles;
 #[cfg(test)]
 mod trial_tests;
 
-pub use domain::LoopDomain;
+pub use crate::device::loop_domain::LoopDomain;
 pub use rounds::{LoopCounts, LoopDecision, LoopFault, LoopTrial};

@@ -1,9 +1,9 @@
 //! Plays rounds: finds the points that may be the best, and certifies the action among them.
 
-use super::domain::LoopDomain;
 use super::errors::{Distance, U};
 use super::posterior::{Evaluated, LoopPosterior};
 use super::tiles::{LoopTiles, ScoreBand};
+use crate::device::loop_domain::LoopDomain;
 use privateer_gp::posterior::REBUILD_EVERY;
 use privateer_gp::score::{Candidates, tie_margin};
 use std::sync::Arc;

@@ -3,9 +3,9 @@
 //! A tile applies the rows that it has not seen when it is visited. The bounds are those of block pruning, with one centre
 //! a tile (`docs/derivations/block-pruning.md`).
 
-use super::domain::{LoopDomain, TILE, product};
 use super::errors::{RowBand, U};
 use super::posterior::{LoopPosterior, LoopUpdate};
+use crate::device::loop_domain::{LoopDomain, TILE, product};
 
 /// A streak, for the tiles.
 #[derive(Debug)]

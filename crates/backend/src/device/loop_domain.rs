@@ -1,4 +1,4 @@
-//! The domain of a loop: points in tiles of neighbours, as a device stores them.
+//! Sorts a basis into tiles of neighbours, for lanes that play whole rounds on a device.
 
 use crate::cpu::order::{BlockCoordinates, BlockOrder};
 use crate::scale::Scale;
@@ -15,16 +15,16 @@ pub const MOST_VISITED: usize = 128;
 /// A basis that all trials share, in tiles.
 #[derive(Debug)]
 pub struct LoopDomain {
-    pub(super) order: BlockOrder,
+    pub(crate) order: BlockOrder,
     source: LoopSource,
-    pub(super) scale: Scale,
+    pub(crate) scale: Scale,
     /// Largest prior variance.
-    pub(super) prior: f64,
+    pub(crate) prior: f64,
     /// Largest part of a prior variance that no feature carries.
-    pub(super) residual: f64,
+    pub(crate) residual: f64,
     /// Each tile's point near its middle, and a bound on the distance of the tile's points to it.
-    pub(super) centres: Vec<u32>,
-    pub(super) radii: Vec<f64>,
+    pub(crate) centres: Vec<u32>,
+    pub(crate) radii: Vec<f64>,
 }
 
 #[derive(Debug)]
@@ -81,28 +81,72 @@ impl LoopDomain {
         tried.min_by(|a, b| a.1.total_cmp(&b.1)).unwrap_or((0, f64::INFINITY))
     }
 
+    pub(crate) fn n_points(&self) -> usize {
+        self.scale.prior.len()
+    }
+
+    pub(crate) fn n_tiles(&self) -> usize {
+        self.centres.len()
+    }
+
+    /// Returns the place of a point in the order of the tiles.
+    pub(crate) fn position(&self, point: u32) -> u32 {
+        self.order.places.get(point as usize).map_or(0, |&(tile, at)| tile * TILE as u32 + at)
+    }
+
+    /// Returns values of the points in the order of the tiles; the last tile repeats its last point.
+    pub(crate) fn tiled(&self, values: &[f64]) -> Vec<f64> {
+        self.order.points.iter().map(|&point| values[point as usize]).collect()
+    }
+
+    /// Returns the features, tile by tile: features x [`TILE`] points; zeros fill up to a multiple of four features.
+    pub(crate) fn tiled_features(&self) -> Vec<f64> {
+        let LoopSource::Features(table) = &self.source else { return Vec::new() };
+        let mut tiled = Vec::with_capacity(self.order.points.len() * table.n_features);
+        for points in self.order.points.chunks_exact(TILE) {
+            let feature = |point: u32, j: usize| table.row(point as usize).get(j).copied().unwrap_or(0.0);
+            let columns = 0..table.n_features.next_multiple_of(4);
+            columns.for_each(|j| tiled.extend(points.iter().map(|&point| feature(point, j))));
+        }
+        tiled
+    }
+
+    /// Returns what a device holds besides features: eight constants; radius, position of the centre and largest prior
+    /// deviation of each tile; prior, residual and index of each position.
+    pub(crate) fn constants(&self) -> Vec<f64> {
+        let mut constants = vec![self.prior, self.residual, self.depth(), self.scale.prior_error, 0.0, 0.0, 0.0, 0.0];
+        constants.extend(&self.radii);
+        constants.extend(self.centres.iter().map(|&centre| f64::from(self.position(centre))));
+        let prior = self.tiled(&self.scale.prior);
+        constants.extend(prior.chunks_exact(TILE).map(|tile| tile.iter().copied().fold(0.0, f64::max).sqrt()));
+        constants.extend(prior);
+        constants.extend(self.order.points.iter().map(|&point| self.scale.residual(point as usize)));
+        constants.extend(self.order.points.iter().map(|&point| f64::from(point)));
+        constants
+    }
+
     /// Returns the points of a tile, in the order of their indices.
-    pub(super) fn points(&self, tile: usize) -> &[u32] {
+    pub(crate) fn points(&self, tile: usize) -> &[u32] {
         &self.order.points[tile * TILE..][..TILE]
     }
 
     /// Returns the prior variance of a point that coordinates carry.
-    pub(super) fn inside(&self, point: u32) -> f64 {
+    pub(crate) fn inside(&self, point: u32) -> f64 {
         self.scale.prior[point as usize] - self.scale.residual(point as usize)
     }
 
     /// Returns the number of coordinates, or `None` if they are covariances with visited points.
-    pub(super) fn n_features(&self) -> Option<usize> {
+    pub(crate) fn n_features(&self) -> Option<usize> {
         if let LoopSource::Features(table) = &self.source { Some(table.n_features) } else { None }
     }
 
     /// Returns how many roundings a term of a product of coordinates goes through.
-    pub(super) fn depth(&self) -> f64 {
+    pub(crate) fn depth(&self) -> f64 {
         (self.n_features().unwrap_or(MOST_VISITED) / 4 + 4) as f64
     }
 
     /// Returns the coordinates of a point.
-    pub(super) fn coordinates(&self, point: u32, visited: &[u32]) -> Cow<'_, [f64]> {
+    pub(crate) fn coordinates(&self, point: u32, visited: &[u32]) -> Cow<'_, [f64]> {
         match &self.source {
             LoopSource::Features(table) => Cow::Borrowed(table.row(point as usize)),
             LoopSource::Gram(gram) => Cow::Owned(gram.entries(visited, point as usize)),
@@ -110,7 +154,7 @@ impl LoopDomain {
     }
 
     /// Returns the prior covariances of a point with others.
-    pub(super) fn covariances(&self, others: &[u32], point: u32) -> Vec<f64> {
+    pub(crate) fn covariances(&self, others: &[u32], point: u32) -> Vec<f64> {
         match &self.source {
             LoopSource::Features(table) => {
                 let own = table.row(point as usize);
@@ -121,7 +165,7 @@ impl LoopDomain {
     }
 
     /// Writes `sum row_i c_i` over visited points.
-    pub(super) fn combine(&self, row: &[f64], visited: &[u32]) -> Vec<f64> {
+    pub(crate) fn combine(&self, row: &[f64], visited: &[u32]) -> Vec<f64> {
         match &self.source {
             LoopSource::Features(table) => {
                 let mut sum = vec![0.0; table.n_features];
@@ -135,7 +179,7 @@ impl LoopDomain {
     }
 
     /// Bounds the product of these weights and the coordinates of any point.
-    pub(super) fn size(&self, weights: &[f64]) -> f64 {
+    pub(crate) fn size(&self, weights: &[f64]) -> f64 {
         match &self.source {
             LoopSource::Features(_) => (product(weights, weights) * self.prior).sqrt(),
             LoopSource::Gram(_) => weights.iter().map(|weight| weight.abs()).sum::<f64>() * self.prior,
