@@ -73,6 +73,8 @@ var<workgroup> found_mean: array<Real, MOST_FOUND>;
 var<workgroup> found_deviation: array<Real, MOST_FOUND>;
 var<workgroup> found_rounding: array<Real, MOST_FOUND>;
 var<workgroup> found_along: array<Real, MOST_FOUND>;
+var<workgroup> found_low: array<Real, MOST_FOUND>;
+var<workgroup> found_high: array<Real, MOST_FOUND>;
 var<workgroup> first_found: u32;
 
 fn lane_plane(which: u32, position: u32) -> u32 {
@@ -403,36 +405,29 @@ fn difference(candidate: u32, beta: Real, apart: LaneDistance) -> vec2<Real> {
     return vec2<Real>(centre - error, centre + error);
 }
 
-// Applies the tie rule to what is certain of the candidates' scores, by the first thread. `found_mean` holds the lower ends,
-// `found_along` the upper ends.
+// Applies the tie rule to what is certain of the candidates' scores, by the first thread.
 fn certify(count: u32, beta: Real, apart: LaneDistance) {
-    let best = num[BEST];
+    let best = found_mean[first_found] + beta * found_deviation[first_found];
     let error = (apart.mean + beta * apart.share) * found_deviation[first_found] + found_rounding[first_found];
     let rounded = 4.0lf * U * (1.0lf + abs(best));
     let least_tie = tie_margin(larger(abs(best) - error, 0.0lf)) - rounded;
     let most_tie = tie_margin(abs(best) + error) + rounded;
     var lowest_best = -LARGEST;
     for (var i = 0u; i < count; i++) {
-        lowest_best = larger(found_mean[i], lowest_best);
+        lowest_best = larger(found_low[i], lowest_best);
     }
-    var at = count;
-    for (var i = 0u; i < count; i++) {
-        if (at == count && lowest_best - most_tie <= found_along[i]) {
-            at = i;
-        }
+    var at = 0u;
+    while (at < count && !(lowest_best - most_tie <= found_high[at])) {
+        at++;
     }
     var best_other = -LARGEST;
     for (var i = 0u; i < count; i++) {
-        if (i != at) {
-            best_other = larger(found_along[i], best_other);
-        }
+        best_other = larger(select(found_high[i], -LARGEST, i == at), best_other);
     }
     status = UNDECIDED;
-    if (at < count) {
+    if (at < count && best_other - least_tie <= found_low[at]) {
         chosen = sorted[at];
-        if (best_other - least_tie <= found_mean[at]) {
-            status = PLAYING;
-        }
+        status = PLAYING;
     }
 }
 
@@ -444,34 +439,17 @@ fn compare(count: u32, beta: Real, apart: LaneDistance) {
     storageBarrier();
     workgroupBarrier();
     if (thread == 0u) {
-        var first = 0u;
+        first_found = 0u;
         for (var i = 1u; i < count; i++) {
-            if (found_mean[first] + beta * found_deviation[first] < found_mean[i] + beta * found_deviation[i]) {
-                first = i;
-            }
-        }
-        first_found = first;
-    }
-    workgroupBarrier();
-    // As many turns as the smallest workgroup needs. Both ends then replace mean and product with the direction.
-    var ends: array<vec2<Real>, 4>;
-    for (var turn = 0u; turn < 4u; turn++) {
-        let i = thread + turn * THREADS;
-        if (i < count) {
-            ends[turn] = difference(i, beta, apart);
+            let best = found_mean[first_found] + beta * found_deviation[first_found];
+            first_found = select(first_found, i, best < found_mean[i] + beta * found_deviation[i]);
         }
     }
     workgroupBarrier();
-    if (thread == 0u) {
-        num[BEST] = found_mean[first_found] + beta * found_deviation[first_found];
-    }
-    workgroupBarrier();
-    for (var turn = 0u; turn < 4u; turn++) {
-        let i = thread + turn * THREADS;
-        if (i < count) {
-            found_mean[i] = ends[turn].x;
-            found_along[i] = ends[turn].y;
-        }
+    for (var i = thread; i < count; i += THREADS) {
+        let ends = difference(i, beta, apart);
+        found_low[i] = ends.x;
+        found_high[i] = ends.y;
     }
     workgroupBarrier();
     if (thread == 0u) {
@@ -557,8 +535,8 @@ fn enter(lane: u32, index: u32) {
     spent = 4u;
 }
 
-// Entry point: plays the rounds of jobs, or goes on with them. A negative exploration factor forces the position that it holds,
-// less one.
+// Entry point: plays the rounds of jobs, or goes on with them. A negative exploration factor -1 - x forces position x, and its
+// reward stands in the place of the noise.
 @compute @workgroup_size(THREADS)
 fn play(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) index: u32) {
     let job = group.x * (JOB_HEADER + 3u * sizes.n_rounds);
@@ -610,7 +588,8 @@ fn play(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
             let x = chosen;
             let seen = lane_planes[lane_plane(L_FUNCTION, x)] + jobs[at + 1u];
             let kept = select(seen, jobs[job + 5u], seen < jobs[job + 5u]);
-            num[REWARD] = select(kept, jobs[job + 6u], jobs[job + 6u] < kept) + jobs[at + 2u];
+            let released = select(kept, jobs[job + 6u], jobs[job + 6u] < kept) + jobs[at + 2u];
+            num[REWARD] = select(released, jobs[at + 1u], beta < 0.0lf);
             played[answer + PLAYED_HEADER + k] = u32(of_point(2u, x));
         }
         n_played = k + 1u;

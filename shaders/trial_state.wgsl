@@ -44,7 +44,7 @@ struct LoopSizes {
 // lanes x 5 x tiles x TILE: p, mean, variance, its error, and the function.
 @group(0) @binding(18) var<storage, read_write> lane_planes: array<Real>;
 // Jobs: lane, rounds, stamp, whether it begins, ridge, clip range, one unused; then exploration factor, noise and what a
-// mechanism adds, of each round.
+// mechanism adds, of each round (`play`).
 @group(0) @binding(19) var<storage, read> jobs: array<Real>;
 // Jobs x (stamp, rounds played, status, tiles visited; actions). A job that was paused goes on in the next dispatch.
 @group(0) @binding(20) var<storage, read_write> played: array<u32>;
@@ -101,7 +101,6 @@ const STEP: u32 = 20u;
 const CLOSED: u32 = 21u;
 const WEIGHTS_SIZE: u32 = 22u;
 const WEIGHTS_SUM: u32 = 23u;
-const BEST: u32 = 24u;
 
 var<workgroup> num: array<Real, 32>;
 var<workgroup> vector: array<Real, MOST_VISITED>;
@@ -215,37 +214,29 @@ fn along(at: u32, position: u32) -> Real {
     return sum_of(sums);
 }
 
-// Adds a number of each thread.
-fn total(mine: Real) -> Real {
+// Adds a number of each thread, or returns the largest; one that is NaN counts as that.
+fn over_threads(mine: Real, adds: bool) -> Real {
     spend(8u);
     workgroupBarrier();
     reduced[thread] = mine;
     workgroupBarrier();
     for (var half = THREADS / 2u; half > 0u; half >>= 1u) {
         if (thread < half) {
-            reduced[thread] += reduced[thread + half];
+            let one = reduced[thread];
+            let other = reduced[thread + half];
+            reduced[thread] = select(select(other, one, other <= one), one + other, adds);
         }
         workgroupBarrier();
     }
     return reduced[0];
 }
 
-// Returns the largest number of the threads; one that is NaN counts as the largest.
+fn total(mine: Real) -> Real {
+    return over_threads(mine, true);
+}
+
 fn most(mine: Real) -> Real {
-    spend(8u);
-    workgroupBarrier();
-    reduced[thread] = mine;
-    workgroupBarrier();
-    for (var half = THREADS / 2u; half > 0u; half >>= 1u) {
-        if (thread < half) {
-            let other = reduced[thread + half];
-            if (!(other <= reduced[thread])) {
-                reduced[thread] = other;
-            }
-        }
-        workgroupBarrier();
-    }
-    return reduced[0];
+    return over_threads(mine, false);
 }
 
 // Error bounds: see `errors.rs`.

@@ -3,7 +3,6 @@
 use crate::cpu::order::{BlockCoordinates, BlockOrder};
 use crate::scale::Scale;
 use privateer_gp::score::{Basis, FeatureTable, GramSource};
-use std::borrow::Cow;
 use std::sync::Arc;
 
 /// Points in a tile: the threads of a workgroup.
@@ -16,7 +15,7 @@ pub const MOST_VISITED: usize = 128;
 #[derive(Debug)]
 pub struct LoopDomain {
     pub(crate) order: BlockOrder,
-    source: LoopSource,
+    pub(crate) source: LoopSource,
     pub(crate) scale: Scale,
     /// Largest prior variance.
     pub(crate) prior: f64,
@@ -28,7 +27,7 @@ pub struct LoopDomain {
 }
 
 #[derive(Debug)]
-enum LoopSource {
+pub(crate) enum LoopSource {
     Features(Arc<FeatureTable>),
     Gram(Arc<dyn GramSource>),
 }
@@ -81,6 +80,41 @@ impl LoopDomain {
         tried.min_by(|a, b| a.1.total_cmp(&b.1)).unwrap_or((0, f64::INFINITY))
     }
 
+    /// Returns the points of a tile, in the order of their indices.
+    pub(crate) fn points(&self, tile: usize) -> &[u32] {
+        &self.order.points[tile * TILE..][..TILE]
+    }
+
+    /// Returns the prior variance of a point that coordinates carry.
+    pub(crate) fn inside(&self, point: u32) -> f64 {
+        self.scale.prior[point as usize] - self.scale.residual(point as usize)
+    }
+
+    /// Returns the number of coordinates, or `None` if they are covariances with visited points.
+    pub(crate) fn n_features(&self) -> Option<usize> {
+        if let LoopSource::Features(table) = &self.source { Some(table.n_features) } else { None }
+    }
+
+    /// Returns how many roundings a term of a product of coordinates goes through.
+    pub(crate) fn depth(&self) -> f64 {
+        (self.n_features().unwrap_or(MOST_VISITED) / 4 + 4) as f64
+    }
+
+    /// Returns the prior covariances of a point with others.
+    pub(crate) fn covariances(&self, others: &[u32], point: u32) -> Vec<f64> {
+        match &self.source {
+            LoopSource::Features(table) => {
+                let own = table.row(point as usize);
+                others.iter().map(|&other| product(table.row(other as usize), own)).collect()
+            }
+            LoopSource::Gram(gram) => gram.entries(others, point as usize),
+        }
+    }
+}
+
+/// What a graphics card holds of a domain.
+#[cfg(feature = "gpu")]
+impl LoopDomain {
     pub(crate) fn n_points(&self) -> usize {
         self.scale.prior.len()
     }
@@ -123,67 +157,6 @@ impl LoopDomain {
         constants.extend(self.order.points.iter().map(|&point| self.scale.residual(point as usize)));
         constants.extend(self.order.points.iter().map(|&point| f64::from(point)));
         constants
-    }
-
-    /// Returns the points of a tile, in the order of their indices.
-    pub(crate) fn points(&self, tile: usize) -> &[u32] {
-        &self.order.points[tile * TILE..][..TILE]
-    }
-
-    /// Returns the prior variance of a point that coordinates carry.
-    pub(crate) fn inside(&self, point: u32) -> f64 {
-        self.scale.prior[point as usize] - self.scale.residual(point as usize)
-    }
-
-    /// Returns the number of coordinates, or `None` if they are covariances with visited points.
-    pub(crate) fn n_features(&self) -> Option<usize> {
-        if let LoopSource::Features(table) = &self.source { Some(table.n_features) } else { None }
-    }
-
-    /// Returns how many roundings a term of a product of coordinates goes through.
-    pub(crate) fn depth(&self) -> f64 {
-        (self.n_features().unwrap_or(MOST_VISITED) / 4 + 4) as f64
-    }
-
-    /// Returns the coordinates of a point.
-    pub(crate) fn coordinates(&self, point: u32, visited: &[u32]) -> Cow<'_, [f64]> {
-        match &self.source {
-            LoopSource::Features(table) => Cow::Borrowed(table.row(point as usize)),
-            LoopSource::Gram(gram) => Cow::Owned(gram.entries(visited, point as usize)),
-        }
-    }
-
-    /// Returns the prior covariances of a point with others.
-    pub(crate) fn covariances(&self, others: &[u32], point: u32) -> Vec<f64> {
-        match &self.source {
-            LoopSource::Features(table) => {
-                let own = table.row(point as usize);
-                others.iter().map(|&other| product(table.row(other as usize), own)).collect()
-            }
-            LoopSource::Gram(gram) => gram.entries(others, point as usize),
-        }
-    }
-
-    /// Writes `sum row_i c_i` over visited points.
-    pub(crate) fn combine(&self, row: &[f64], visited: &[u32]) -> Vec<f64> {
-        match &self.source {
-            LoopSource::Features(table) => {
-                let mut sum = vec![0.0; table.n_features];
-                for (&weight, &point) in row.iter().zip(visited) {
-                    sum.iter_mut().zip(table.row(point as usize)).for_each(|(sum, c)| *sum += weight * c);
-                }
-                sum
-            }
-            LoopSource::Gram(_) => row.to_vec(),
-        }
-    }
-
-    /// Bounds the product of these weights and the coordinates of any point.
-    pub(crate) fn size(&self, weights: &[f64]) -> f64 {
-        match &self.source {
-            LoopSource::Features(_) => (product(weights, weights) * self.prior).sqrt(),
-            LoopSource::Gram(_) => weights.iter().map(|weight| weight.abs()).sum::<f64>() * self.prior,
-        }
     }
 }
 

@@ -20,5 +20,7 @@ pub(crate) mod whole;
 
 pub use answer::Answers;
 pub use contract::{Device, DeviceSlots, Tables};
+pub use loop_domain::LoopDomain;
 pub use pack::{Parcel, SlotShape};
 pub use types::{Answer, CAPACITY, DeviceBand, NewMean, Precision, SlotWork, Start, Visit};
+pub use whole::{DeviceLanes, DeviceRounds};

@@ -4,43 +4,48 @@
 //! (`docs/derivations/device-loop.md`).
 
 use crate::BackendError;
+use std::sync::Arc;
 
 /// Largest number of rounds of a job.
 pub const MOST_ROUNDS: usize = 64;
 
 /// Largest number of streaks that a lane plays.
-pub const MOST_STREAKS: usize = 1024;
+pub(crate) const MOST_STREAKS: usize = 1024;
 
-/// A round that a lane may play.
+/// A round of a lane.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct LaneRound {
-    /// Exploration factor, at least 0.
-    pub beta: f64,
-    /// The point of a round that the host has decided.
-    pub forced: Option<u32>,
-    /// What is added to the function before and after a reward is clipped.
-    pub noise: f64,
-    /// See `noise`.
-    pub added: f64,
+pub enum LaneRound {
+    /// The host has decided it.
+    Forced {
+        /// The point.
+        point: u32,
+        /// Its reward as released.
+        reward: f64,
+    },
+    /// The lane decides it.
+    Open {
+        /// Exploration factor, at least 0.
+        beta: f64,
+        /// What is added to the function before a reward is clipped.
+        noise: f64,
+        /// What is added after.
+        added: f64,
+    },
 }
 
-/// A trial that begins in a lane.
-#[derive(Debug, Clone, Copy)]
-pub struct LaneStart<'a> {
-    /// The function at every point.
-    pub function: &'a [f64],
-}
-
-/// The next rounds of a lane, at most [`MOST_ROUNDS`].
+/// The next rounds of a lane.
 #[derive(Debug, Clone)]
-pub struct LaneJob<'a> {
+pub struct LaneJob {
+    /// The lane.
     pub lane: usize,
-    pub start: Option<LaneStart<'a>>,
+    /// The function at every point, for a trial that begins.
+    pub function: Option<Arc<Vec<f64>>>,
     /// Ridge of the trial's model, above 0.
     pub ridge: f64,
     /// Range to which rewards are clipped.
     pub clip: (f64, f64),
-    pub rounds: &'a [LaneRound],
+    /// The rounds, at most [`MOST_ROUNDS`].
+    pub rounds: Vec<LaneRound>,
 }
 
 /// What a lane played.
@@ -56,16 +61,22 @@ pub struct LaneAnswer {
     pub tiles: u32,
 }
 
+/// A basis on a device that plays whole rounds.
+pub trait DeviceRounds: Send + Sync {
+    /// Allocates lanes for trials of at most this many streaks; `None` where so many do not fit.
+    ///
+    /// # Errors
+    /// if the device has no memory left or is lost.
+    fn lanes(&self, n_lanes: usize, n_streaks: usize) -> Result<Option<Box<dyn DeviceLanes>>, BackendError>;
+}
+
 /// Lanes on a device.
 pub trait DeviceLanes: Send {
-    /// Returns the number of lanes.
-    fn n_lanes(&self) -> usize;
-
     /// Starts jobs of ascending lanes in one submission, and returns before they are done.
     ///
     /// # Errors
     /// if the device is lost or out of memory.
-    fn send(&mut self, jobs: &[LaneJob<'_>]) -> Result<(), BackendError>;
+    fn send(&mut self, jobs: &[LaneJob]) -> Result<(), BackendError>;
 
     /// Waits for the jobs and returns an answer to each.
     ///

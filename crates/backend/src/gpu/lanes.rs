@@ -8,7 +8,7 @@ use super::readback::{Pending, Staging, guarded};
 use crate::BackendError;
 use crate::device::Precision;
 use crate::device::loop_domain::{LoopDomain, MOST_VISITED, TILE};
-use crate::device::whole::{DeviceLanes, LaneAnswer, LaneJob, MOST_ROUNDS};
+use crate::device::whole::{DeviceLanes, DeviceRounds, LaneAnswer, LaneJob, LaneRound, MOST_ROUNDS};
 use privateer_gp::posterior::REBUILD_EVERY;
 use std::sync::Arc;
 
@@ -63,11 +63,92 @@ impl LaneSizes {
     }
 }
 
+/// A feature table on a device, for lanes.
+pub struct GpuRounds {
+    shared: Arc<GpuShared>,
+    domain: Arc<LoopDomain>,
+    n_features: usize,
+    features: wgpu::Buffer,
+    constants: wgpu::Buffer,
+}
+
+impl GpuRounds {
+    /// Stores a table; `None` if the basis has no features.
+    ///
+    /// # Errors
+    /// If it does not fit.
+    pub fn new(shared: &Arc<GpuShared>, domain: Arc<LoopDomain>) -> Result<Option<Self>, BackendError> {
+        let Some(n_features) = domain.n_features() else { return Ok(None) };
+        let features = filled(shared, "features by tiles", &domain.tiled_features())?;
+        let constants = filled(shared, "domain", &domain.constants())?;
+        Ok(Some(Self { shared: Arc::clone(shared), domain, n_features, features, constants }))
+    }
+}
+
+impl DeviceRounds for GpuRounds {
+    fn lanes(&self, n_lanes: usize, n_streaks: usize) -> Result<Option<Box<dyn DeviceLanes>>, BackendError> {
+        let (shared, m) = (&self.shared, self.n_features);
+        let sizes = LaneSizes::new(&self.domain, m, n_streaks);
+        let bytes = 8 * sizes.n_numbers.max(LANE_PLANES * sizes.stride) as u64;
+        if (shared.max_groups as u64).min(shared.max_binding / bytes) < n_lanes as u64 {
+            return Ok(None);
+        }
+        let words = [
+            self.domain.n_points(),
+            self.domain.n_tiles(),
+            m.next_multiple_of(4),
+            n_streaks,
+            sizes.n_words,
+            sizes.n_numbers,
+            MOST_ROUNDS,
+            sizes.at_rows,
+            sizes.at_factor,
+            sizes.at_scratch,
+            usize::try_from(REBUILD_EVERY).unwrap_or(usize::MAX),
+            POINTS_A_FEATURE * m,
+        ]
+        .map(|size| u32::try_from(size).unwrap_or(u32::MAX));
+        let of_lanes = |numbers: usize, size: usize| (n_lanes * numbers * size) as u64;
+        let loop_sizes = uniform(shared, &words)?;
+        let planes = storage(shared, "lane planes", of_lanes(LANE_PLANES * sizes.stride, 8))?;
+        let jobs = storage(shared, "jobs", of_lanes(JOB_HEADER + ROUND_NUMBERS * MOST_ROUNDS, 8))?;
+        let played = storage(shared, "played", of_lanes(ANSWER_HEADER + MOST_ROUNDS, 4))?;
+        let buffers = [
+            (layout::LOOP_SIZES, &loop_sizes),
+            (layout::LOOP_FEATURES, &self.features),
+            (layout::LOOP_DOMAIN, &self.constants),
+            (layout::LANE_WORDS, &storage(shared, "lane words", of_lanes(sizes.n_words, 4))?),
+            (layout::LANE_NUMBERS, &storage(shared, "lane numbers", of_lanes(sizes.n_numbers, 8))?),
+            (layout::LANE_PLANES, &planes),
+            (layout::JOBS, &jobs),
+            (layout::PLAYED, &played),
+        ];
+        let pass = |entry| -> Result<(Pipeline, wgpu::BindGroup), BackendError> {
+            let pipeline = shared.pipeline(Pass::new("trial", entry, Precision::F64))?;
+            let bound = pipeline.bind(shared, &buffers)?;
+            Ok((pipeline, bound))
+        };
+        Ok(Some(Box::new(GpuLanes {
+            shared: Arc::clone(shared),
+            domain: Arc::clone(&self.domain),
+            stride: sizes.stride,
+            passes: [pass("begin")?, pass("play")?],
+            staging: Staging::new(shared, played.size())?,
+            sizes: loop_sizes,
+            planes,
+            jobs,
+            played,
+            stamp: 0,
+            in_flight: None,
+            bytes: (0, 0),
+        })))
+    }
+}
+
 /// Lanes over a feature table.
 pub struct GpuLanes {
     shared: Arc<GpuShared>,
     domain: Arc<LoopDomain>,
-    n_lanes: usize,
     stride: usize,
     passes: [(Pipeline, wgpu::BindGroup); 2],
     sizes: wgpu::Buffer,
@@ -82,90 +163,19 @@ pub struct GpuLanes {
 }
 
 impl GpuLanes {
-    /// Returns how many lanes fit.
-    pub fn most(shared: &GpuShared, domain: &LoopDomain, m: usize, n_streaks: usize) -> usize {
-        let sizes = LaneSizes::new(domain, m, n_streaks);
-        let bytes = 8 * sizes.n_numbers.max(LANE_PLANES * sizes.stride) as u64;
-        usize::try_from(shared.max_binding / bytes).unwrap_or(usize::MAX).min(shared.max_groups)
-    }
-
-    /// Allocates lanes; the domain has features.
-    ///
-    /// # Errors
-    /// If the device has no memory left or is lost.
-    pub fn new(
-        shared: &Arc<GpuShared>,
-        domain: &Arc<LoopDomain>,
-        m: usize,
-        n_lanes: usize,
-        n_streaks: usize,
-    ) -> Result<Self, BackendError> {
-        let sizes = LaneSizes::new(domain, m, n_streaks);
-        let tiles = domain.n_tiles();
-        let words = [
-            domain.n_points(),
-            tiles,
-            m.next_multiple_of(4),
-            n_streaks,
-            sizes.n_words,
-            sizes.n_numbers,
-            MOST_ROUNDS,
-            sizes.at_rows,
-            sizes.at_factor,
-            sizes.at_scratch,
-            usize::try_from(REBUILD_EVERY).unwrap_or(usize::MAX),
-            POINTS_A_FEATURE * m,
-        ]
-        .map(|size| u32::try_from(size).unwrap_or(u32::MAX));
-        let (features, points) = (domain.tiled_features(), domain.constants());
-        let of_lane = |numbers: usize, size: usize| (n_lanes * numbers * size) as u64;
-        let planes = storage(shared, "lane planes", of_lane(LANE_PLANES * sizes.stride, 8))?;
-        let jobs = storage(shared, "jobs", of_lane(JOB_HEADER + ROUND_NUMBERS * MOST_ROUNDS, 8))?;
-        let played = storage(shared, "played", of_lane(ANSWER_HEADER + MOST_ROUNDS, 4))?;
-        let of_lanes = uniform(shared, &words)?;
-        let buffers = [
-            (layout::LOOP_SIZES, &of_lanes),
-            (layout::LOOP_FEATURES, &filled(shared, "features", &features)?),
-            (layout::LOOP_DOMAIN, &filled(shared, "domain", &points)?),
-            (layout::LANE_WORDS, &storage(shared, "lane words", of_lane(sizes.n_words, 4))?),
-            (layout::LANE_NUMBERS, &storage(shared, "lane numbers", of_lane(sizes.n_numbers, 8))?),
-            (layout::LANE_PLANES, &planes),
-            (layout::JOBS, &jobs),
-            (layout::PLAYED, &played),
-        ];
-        let pass = |entry| -> Result<(Pipeline, wgpu::BindGroup), BackendError> {
-            let pipeline = shared.pipeline(Pass::new("trial", entry, Precision::F64))?;
-            let bound = pipeline.bind(shared, &buffers)?;
-            Ok((pipeline, bound))
-        };
-        Ok(Self {
-            shared: Arc::clone(shared),
-            domain: Arc::clone(domain),
-            n_lanes,
-            stride: sizes.stride,
-            passes: [pass("begin")?, pass("play")?],
-            staging: Staging::new(shared, played.size())?,
-            sizes: of_lanes,
-            planes,
-            jobs,
-            played,
-            stamp: 0,
-            in_flight: None,
-            bytes: (0, 0),
-        })
-    }
-
     /// Writes jobs in the layout of the shader.
-    fn packed(&self, jobs: &[LaneJob<'_>], most: usize) -> Vec<f64> {
+    fn packed(&self, jobs: &[LaneJob], most: usize) -> Vec<f64> {
         let mut packed = vec![0.0; jobs.len() * (JOB_HEADER + ROUND_NUMBERS * most)];
         for (job, packed) in jobs.iter().zip(packed.chunks_exact_mut(JOB_HEADER + ROUND_NUMBERS * most)) {
-            let begins = f64::from(u8::from(job.start.is_some()));
+            let begins = f64::from(u8::from(job.function.is_some()));
             let (low, high) = (job.clip.0.max(-f64::MAX), job.clip.1.min(f64::MAX));
             let header = [job.lane as f64, job.rounds.len() as f64, f64::from(self.stamp), begins, job.ridge, low, high];
             packed[..header.len()].copy_from_slice(&header);
             for (round, packed) in job.rounds.iter().zip(packed[JOB_HEADER..].chunks_exact_mut(ROUND_NUMBERS)) {
-                let beta = round.forced.map_or(round.beta, |point| -1.0 - f64::from(self.domain.position(point)));
-                packed.copy_from_slice(&[beta, round.noise, round.added]);
+                packed.copy_from_slice(&match *round {
+                    LaneRound::Forced { point, reward } => [-1.0 - f64::from(self.domain.position(point)), reward, 0.0],
+                    LaneRound::Open { beta, noise, added } => [beta, noise, added],
+                });
             }
         }
         packed
@@ -173,15 +183,11 @@ impl GpuLanes {
 }
 
 impl DeviceLanes for GpuLanes {
-    fn n_lanes(&self) -> usize {
-        self.n_lanes
-    }
-
-    fn send(&mut self, jobs: &[LaneJob<'_>]) -> Result<(), BackendError> {
+    fn send(&mut self, jobs: &[LaneJob]) -> Result<(), BackendError> {
         self.stamp = self.stamp.checked_add(1).unwrap_or(1);
         for job in jobs {
-            if let Some(start) = &job.start {
-                let function = self.domain.tiled(start.function);
+            if let Some(function) = &job.function {
+                let function = self.domain.tiled(function);
                 let offset = 8 * ((job.lane * LANE_PLANES + LANE_PLANES - 1) * self.stride) as u64;
                 upload(&self.shared, &self.planes, offset, bytemuck::cast_slice(&function))?;
                 self.bytes.0 += size_of_val(&function[..]) as u64;
@@ -192,7 +198,7 @@ impl DeviceLanes for GpuLanes {
         let packed = self.packed(jobs, most);
         upload(&self.shared, &self.jobs, 0, bytemuck::cast_slice(&packed))?;
         self.bytes.0 += size_of_val(&packed[..]) as u64;
-        let begins = jobs.iter().any(|job| job.start.is_some());
+        let begins = jobs.iter().any(|job| job.function.is_some());
         let bytes = 4 * (jobs.len() * (ANSWER_HEADER + most)) as u64;
         let (pending, submission) = guarded(&self.shared, "play rounds", |device| {
             let mut encoder = device.create_command_encoder(&wgpu::CommandEncoderDescriptor { label: None });

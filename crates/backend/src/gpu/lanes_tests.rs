@@ -1,10 +1,10 @@
 //! Plays rounds by the shader and by the loop in plain code.
 
 use super::device::{Gpu, GpuOptions};
-use super::lanes::GpuLanes;
+use super::lanes::GpuRounds;
 use super::tests::{device, open, open_replaced};
 use crate::device::loop_domain::LoopDomain;
-use crate::device::whole::{DeviceLanes, LaneAnswer, LaneJob, LaneRound, LaneStart, MOST_ROUNDS, MOST_STREAKS};
+use crate::device::whole::{DeviceRounds, LaneAnswer, LaneJob, LaneRound, MOST_ROUNDS};
 use crate::reference::cases_tests::{CaseDraws, TestBasis};
 use crate::reference::trial::{LoopDecision, LoopTrial};
 use privateer_gp::score::{Basis, FeatureTable};
@@ -13,10 +13,11 @@ use std::sync::Arc;
 /// Trials over one table, with what every round has.
 struct Trials {
     domain: Arc<LoopDomain>,
-    m: usize,
     ridge: f64,
-    functions: Vec<Vec<f64>>,
-    rounds: Vec<Vec<LaneRound>>,
+    functions: Vec<Arc<Vec<f64>>>,
+    beta: f64,
+    /// Noise before and after rewards are clipped, of every round.
+    noise: Vec<Vec<(f64, f64)>>,
 }
 
 /// What a lane played in the end: all actions, those that the host chose among them, and tiles.
@@ -34,17 +35,11 @@ impl Trials {
             let row = |x| table.row(x).iter().zip(&weights).map(|(c, w)| c * w).sum();
             (0..table.n_points).map(row).collect::<Vec<f64>>()
         };
-        let functions: Vec<_> = (0..n_lanes).map(|_| function(draws)).collect();
-        let round = |draws: &mut CaseDraws| LaneRound {
-            beta,
-            forced: None,
-            noise: draws.number(-0.1, 0.1),
-            added: draws.number(-0.1, 0.1),
-        };
-        let rounds = (0..n_lanes).map(|_| (0..n_rounds).map(|_| round(draws)).collect()).collect();
-        let m = table.n_features;
+        let functions = (0..n_lanes).map(|_| Arc::new(function(draws))).collect();
+        let noise = |draws: &mut CaseDraws| (draws.number(-0.1, 0.1), draws.number(-0.1, 0.1));
+        let noise = (0..n_lanes).map(|_| (0..n_rounds).map(|_| noise(draws)).collect()).collect();
         let domain = Arc::new(LoopDomain::new(&Basis::Table(Arc::new(table))).expect("features"));
-        Self { domain, m, ridge, functions, rounds }
+        Self { domain, ridge, functions, beta, noise }
     }
 
     /// The point that is played where a lane leaves a round to the host; any will do here.
@@ -52,15 +47,15 @@ impl Trials {
         (31 * lane + 7 * round) as u32 % 300
     }
 
-    fn reward(&self, lane: usize, point: u32, round: &LaneRound) -> f64 {
-        (self.functions[lane][point as usize] + round.noise).clamp(-0.8, 0.9) + round.added
+    fn reward(&self, lane: usize, point: u32, (noise, added): (f64, f64)) -> f64 {
+        (self.functions[lane][point as usize] + noise).clamp(-0.8, 0.9) + added
     }
 
     fn by_loop(&self, lane: usize) -> Play {
         let (mut trial, mut play) = (LoopTrial::new(Arc::clone(&self.domain), self.ridge), Play::default());
-        for (at, round) in self.rounds[lane].iter().enumerate() {
+        for (at, &noise) in self.noise[lane].iter().enumerate() {
             // The first round is always the host's.
-            let point = match trial.decide(round.beta) {
+            let point = match trial.decide(self.beta) {
                 LoopDecision::Certified(point) if at != 0 => point,
                 _ => {
                     play.forced.push(at);
@@ -68,7 +63,7 @@ impl Trials {
                 }
             };
             play.actions.push(point);
-            trial.observe(point, self.reward(lane, point, round));
+            trial.observe(point, self.reward(lane, point, noise));
         }
         play.tiles = trial.counts().tiles;
         play
@@ -76,39 +71,39 @@ impl Trials {
 
     fn by_device(&self, gpu: &Gpu, k: usize) -> (Vec<Play>, usize) {
         let n = self.functions.len();
-        assert!(n <= GpuLanes::most(gpu.shared(), &self.domain, self.m, MOST_STREAKS));
-        let mut lanes = GpuLanes::new(gpu.shared(), &self.domain, self.m, n, 200).expect("lanes");
-        assert_eq!(lanes.n_lanes(), n);
+        let rounds = GpuRounds::new(gpu.shared(), Arc::clone(&self.domain)).expect("a table").expect("features");
+        let mut lanes = rounds.lanes(n, 200).expect("lanes").expect("room");
         let mut plays: Vec<Play> = (0..n).map(|_| Play::default()).collect();
         let (mut submissions, mut forced) = (0, vec![Some(()); n]);
         loop {
-            let open: Vec<usize> = (0..n).filter(|&lane| plays[lane].actions.len() < self.rounds[lane].len()).collect();
+            let open: Vec<usize> = (0..n).filter(|&lane| plays[lane].actions.len() < self.noise[lane].len()).collect();
             if open.is_empty() {
-                println!("{:?} bytes for {} rounds", lanes.bytes(), n * self.rounds[0].len());
+                println!("{:?} bytes for {} rounds", lanes.bytes(), n * self.noise[0].len());
                 return (plays, submissions);
             }
             let rounds: Vec<Vec<LaneRound>> = open
                 .iter()
                 .map(|&lane| {
                     let at = plays[lane].actions.len();
-                    let mut rounds = self.rounds[lane][at..].to_vec();
-                    rounds.truncate(k);
+                    let open = |&(noise, added): &(f64, f64)| LaneRound::Open { beta: self.beta, noise, added };
+                    let mut rounds: Vec<LaneRound> = self.noise[lane][at..].iter().take(k).map(open).collect();
                     if forced[lane].take().is_some() {
                         plays[lane].forced.push(at);
-                        rounds[0].forced = Some(Self::host(lane, at));
+                        let point = Self::host(lane, at);
+                        rounds[0] = LaneRound::Forced { point, reward: self.reward(lane, point, self.noise[lane][at]) };
                     }
                     rounds
                 })
                 .collect();
-            let jobs: Vec<LaneJob<'_>> = open
+            let jobs: Vec<LaneJob> = open
                 .iter()
                 .zip(&rounds)
                 .map(|(&lane, rounds)| LaneJob {
                     lane,
-                    start: plays[lane].actions.is_empty().then_some(LaneStart { function: &self.functions[lane] }),
+                    function: plays[lane].actions.is_empty().then(|| Arc::clone(&self.functions[lane])),
                     ridge: self.ridge,
                     clip: (-0.8, 0.9),
-                    rounds,
+                    rounds: rounds.clone(),
                 })
                 .collect();
             lanes.send(&jobs).expect("jobs");

@@ -5,6 +5,7 @@
 //! visits the best ones, and either names the action that the host would choose, or stops (`rounds`). Sums are in the
 //! order of a shader. Derivation: `docs/derivations/device-loop.md`.
 
+mod domain;
 mod errors;
 mod posterior;
 mod rounds;
@@ -14,4 +15,4 @@ mod tiles;
 mod trial_tests;
 
 pub use crate::device::loop_domain::LoopDomain;
-pub use rounds::{LoopCounts, LoopDecision, LoopFault, LoopTrial};
+pub use rounds::{LoopCounts, LoopDecision, LoopTrial};
