@@ -31,6 +31,11 @@ mod gpu {
         reduces: bool,
     }
 
+    /// Pieces of text that one shader alone has before its own.
+    fn before(shader: &str) -> &'static [&'static str] {
+        if shader == "trial" { &["trial_state"] } else { &[] }
+    }
+
     /// Square roots of workgroup sizes: WebGPU guarantees 256 threads on every adapter, Vulkan 128.
     const SIDES: [u32; 3] = [16, 8, 4];
 
@@ -44,7 +49,7 @@ mod gpu {
 
     const BOTH: &[(&str, &str)] = &[("f32", "f32"), ("f64", "f64")];
 
-    const SHADERS: [Shader; 10] = [
+    const SHADERS: [Shader; 11] = [
         Shader { name: "arithmetic", types: BOTH, reduces: false },
         Shader { name: "product", types: BOTH, reduces: false },
         Shader { name: "gram", types: &[("f32", "f32"), ("f64", "f32"), ("f64", "f64")], reduces: false },
@@ -55,6 +60,7 @@ mod gpu {
         Shader { name: "update", types: BOTH, reduces: true },
         Shader { name: "list", types: BOTH, reduces: true },
         Shader { name: "select", types: BOTH, reduces: true },
+        Shader { name: "trial", types: &[("f64", "f64")], reduces: false },
     ];
 
     /// Pieces of a shader's text, with the file of each; the size constants go in at `sizes_at`.
@@ -68,7 +74,8 @@ mod gpu {
         fn of(shader: &Shader, real: &str, out: &str, reduction: &[&str], sizes: &str) -> Result<Self, String> {
             let mut text = Self { whole: String::new(), pieces: Vec::new(), sizes_at: 0 };
             let types = format!("types_{real}");
-            for piece in [types.as_str(), "common"].into_iter().chain(reduction.iter().copied()).chain([shader.name]) {
+            let pieces = [types.as_str(), "common"].into_iter().chain(reduction.iter().copied());
+            for piece in pieces.chain(before(shader.name).iter().copied()).chain([shader.name]) {
                 let path = format!("shaders/{piece}.wgsl");
                 let piece = fs::read_to_string(&path).map_err(|error| format!("cannot read {path}: {error}"))?;
                 text.pieces.push((path, text.whole.len()));

@@ -37,6 +37,11 @@ impl Decider {
         Self::Screened { screen, answers: vec![Candidates::default(); n_trials] }
     }
 
+    /// Returns whether a backend scores.
+    pub(super) fn is_screened(&self) -> bool {
+        matches!(self, Self::Screened { .. })
+    }
+
     /// Starts to score; work may continue in the background.
     pub(super) fn begin(&mut self, requests: &[TrialScore<'_>]) -> Result<(), Error> {
         match self {

@@ -4,6 +4,7 @@
 //! in the background, the others decide, observe and update. Trials share nothing that is recorded, so the split changes no
 //! recorded byte.
 
+use super::ahead::{AheadPart, suits};
 use super::decider::Decider;
 use super::observer::{Observer, Place, TrialEnd};
 use super::player::{Player, Players};
@@ -71,6 +72,8 @@ pub(super) struct LockstepPart {
     signals: Vec<Released<Signal>>,
     /// Rewards that were released in the last round.
     pub(super) released: Vec<Option<f64>>,
+    /// The trials, if a device plays their rounds ahead.
+    ahead: Option<AheadPart>,
     cell: u32,
     /// The cell's label, for messages.
     label: String,
@@ -110,7 +113,24 @@ impl LockstepPart {
             (None, None, None) => Decider::Listed,
         };
         let (cell, label) = (cell.plan.index, cell.plan.label());
-        Ok(Self { players: Players::new(players, decider), sources, signals: Vec::new(), released: Vec::new(), cell, label })
+        let (players, signals, released) = (Players::new(players, decider), Vec::new(), Vec::new());
+        Ok(Self { players, sources, signals, released, ahead: None, cell, label })
+    }
+
+    /// Returns whether a device could play the rounds of all trials ahead.
+    pub(super) fn may_go_ahead(&mut self, n_rounds: u64) -> bool {
+        let mut trials = self.players.players.iter_mut().zip(&self.sources);
+        self.players.decider.is_screened() && trials.all(|(player, source)| suits(player, source, n_rounds))
+    }
+
+    /// Lets a device play the rounds of all trials ahead, before the first round.
+    pub(super) fn go_ahead(&mut self, ahead: AheadPart) {
+        self.ahead = Some(ahead);
+    }
+
+    /// Returns whether the coming round waits for a device.
+    pub(super) fn waits(&self) -> bool {
+        self.players.is_on_device() && self.ahead.as_ref().is_none_or(AheadPart::waits)
     }
 
     /// Runs the first half of a round: proposals, and the start of the screen.
@@ -118,12 +138,18 @@ impl LockstepPart {
         for (player, source) in self.players.players.iter_mut().zip(&mut self.sources) {
             source.draw_set(&mut player.set);
         }
+        if let Some(ahead) = &mut self.ahead {
+            ahead.begin(round, &mut self.players.players, &self.sources)?;
+        }
         self.players.propose(round)
     }
 
     /// Runs the second half of a round: decisions, observations, releases, updates, records.
     pub(super) fn finish(&mut self, round: u64, recorded: bool, observer: &dyn Observer) -> Result<(), Error> {
         self.players.decide()?;
+        if let Some(ahead) = &mut self.ahead {
+            ahead.finish(&mut self.players.players, &mut self.players.points)?;
+        }
         let mut observed = 0;
         let learned = catch_bad_reward(|| {
             self.learn(round, observer, |place, source, point| {
@@ -158,7 +184,9 @@ impl LockstepPart {
             let signal = source.release(&query, reward);
             observer.released(at, &query, &signal);
             drop(query);
-            player.update(point, &signal);
+            if self.ahead.as_mut().is_none_or(|ahead| ahead.learned(place, point, &signal)) {
+                player.update(point, &signal);
+            }
             self.released.push(signal.reward());
             if outside {
                 self.signals.push(signal);
@@ -171,9 +199,12 @@ impl LockstepPart {
     fn count(&mut self, round: u64, recorded: bool) -> Result<(), Error> {
         for (place, source) in self.sources.iter_mut().enumerate() {
             let point = self.players.points[place];
-            let Player { number, set, plays, .. } = &self.players.players[place];
-            let [regret, cumulative, simple] = source.count(point, set.as_deref());
+            let [regret, cumulative, simple] = source.count(point, self.players.players[place].set.as_deref());
             if recorded {
+                if let Some(ahead) = &mut self.ahead {
+                    ahead.catch_up(place, &mut self.players.players[place], false)?;
+                }
+                let Player { number, plays, .. } = &self.players.players[place];
                 let recommended = self.players.recommend(place)?.map_or(f64::NAN, |point| source.instance.regret(point));
                 // The plays of a product domain have no point index.
                 let shown = plays.is_none().then_some(point);
@@ -185,6 +216,11 @@ impl LockstepPart {
 
     /// Returns the results of trials that have ended.
     pub(super) fn into_result(mut self, keeps_parameters: bool) -> Result<BatchResult, Error> {
+        if let Some(ahead) = &mut self.ahead {
+            ahead.end(&mut self.players.players)?;
+            self.players.counters.rounds += ahead.n_rounds_ahead;
+            self.players.counters.candidates += ahead.n_rounds_ahead;
+        }
         self.players.close_screen();
         let mut result = BatchResult { counters: self.players.counters, ..BatchResult::default() };
         for (place, source) in self.sources.into_iter().enumerate() {

@@ -4,6 +4,7 @@
 //! batches run in parallel, and nothing that is recorded depends on how. The engine is given the units that are already done,
 //! and passes finished ones to an [`Observer`]. **Invariant:** prints nothing, writes nothing, reads no result.
 
+mod ahead;
 mod ask_tell;
 mod cell_facts;
 mod cell_info;

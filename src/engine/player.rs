@@ -25,6 +25,8 @@ pub(super) struct Player {
     has_server: bool,
     /// Whether a screen has applied the model's change in this round.
     is_screened: bool,
+    /// Whether a device finds the point of this round, so that the policy proposes none.
+    pub(super) is_ahead: bool,
     /// Whether a batch of an algorithm from outside ends with this round.
     ends_batch: bool,
 }
@@ -42,7 +44,7 @@ impl Player {
         plays: Option<Plays>,
     ) -> Self {
         let has_server = policy.server().is_some();
-        Self { number, policy, streams, set, plays, has_server, is_screened: false, ends_batch: false }
+        Self { number, policy, streams, set, plays, has_server, is_screened: false, is_ahead: false, ends_batch: false }
     }
 
     /// Returns what the policy proposes; a random point is drawn here, among the allowed points.
@@ -144,7 +146,7 @@ impl Players {
         }
         let has_screen = matches!(self.decider, Decider::Screened { .. });
         for ((player, proposal), &near) in self.players.iter_mut().zip(&mut self.proposals).zip(&self.points) {
-            *proposal = player.propose(near, &mut self.scratch)?;
+            *proposal = if player.is_ahead { Proposal::Play(near) } else { player.propose(near, &mut self.scratch)? };
             player.is_screened = has_screen && matches!(proposal, Proposal::Score { .. });
         }
         self.decider.begin(&requests(&mut self.players, &self.proposals)?)

@@ -61,6 +61,24 @@ impl RewardSource {
         self.privatizer.release(query, raw, (&mut self.mechanism).into())
     }
 
+    /// Returns what noise and mechanism will add to the next rewards, before and after they are clipped.
+    ///
+    /// `None` where that depends on the reward.
+    pub(super) fn ahead(&self, n_rounds: usize) -> Option<Vec<(f64, f64)>> {
+        let (rewards, mut noise, mut mechanism) = (self.channel.rewards()?, self.noise.clone(), self.mechanism.clone());
+        // One more round shows whether noise and mechanism are additive.
+        let rounds = (0..=n_rounds).map(|_| Some((self.instance.noise().added(&mut noise)?, rewards.added(&mut mechanism)?)));
+        rounds.collect::<Option<Vec<(f64, f64)>>>().map(|mut rounds| {
+            rounds.truncate(n_rounds);
+            rounds
+        })
+    }
+
+    /// Returns the range to which rewards are clipped; `None` where sums are released.
+    pub(super) fn clip(&self) -> Option<(f64, f64)> {
+        Some(self.channel.rewards()?.clip().unwrap_or((f64::NEG_INFINITY, f64::INFINITY)))
+    }
+
     /// Counts the regret of a play among the allowed points; returns that of the round, so far, and of the best play.
     pub(super) fn count(&mut self, point: usize, set: Option<&[u32]>) -> [f64; 3] {
         let regret = self.instance.regret_among(point, set);

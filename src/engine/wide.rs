@@ -9,6 +9,7 @@
 //! Parts whose screens have left a failing device are played to the end one after the other on each thread: screens of the CPU may
 //! take more memory than a wave has.
 
+use super::ahead::AheadPart;
 use super::lockstep::LockstepPart;
 use super::observer::{Unit, guarded};
 use super::prepare::Ready;
@@ -16,7 +17,7 @@ use super::ready_cell::ReadyCell;
 use super::rounds::BatchResult;
 use super::run::UnitJob;
 use crate::spec::{Sweep, Task};
-use privateer_backend::{Counters, Together, UpdateKind};
+use privateer_backend::{Ahead, Counters, Domain, Together, UpdateKind};
 use privateer_config::error::Error;
 use rayon::prelude::*;
 use std::collections::{BTreeMap, VecDeque};
@@ -198,7 +199,7 @@ impl WidePart {
                 return Ok(());
             }
             self.lockstep.begin(round + 1)?;
-            if self.lockstep.players.is_on_device() || (round.is_multiple_of(STOP_EVERY) && job.stop.asked()) {
+            if self.lockstep.waits() || (round.is_multiple_of(STOP_EVERY) && job.stop.asked()) {
                 return Ok(());
             }
         }
@@ -209,6 +210,8 @@ impl WidePart {
 struct Half {
     parts: Vec<WidePart>,
     together: Arc<dyn Together>,
+    /// Lanes in which a device plays rounds of some parts ahead.
+    ahead: Option<Arc<Ahead>>,
 }
 
 impl Half {
@@ -232,18 +235,28 @@ impl Half {
         self.together.prepare();
         self.each(job, 1, |part| {
             part.lockstep.begin(1)?;
-            if part.lockstep.players.is_on_device() { Ok(()) } else { part.turn(job) }
+            if part.lockstep.waits() { Ok(()) } else { part.turn(job) }
         })?;
-        self.together.send();
+        self.send();
         Ok(())
+    }
+
+    fn send(&self) {
+        self.together.send();
+        if let Some(ahead) = &self.ahead {
+            ahead.send();
+        }
     }
 
     /// Finishes a round and begins the next one, part by part: a part's state is in a cache once, not twice.
     fn turn(&mut self, job: &UnitJob<'_>, round: u64) -> Result<(), Error> {
         self.together.receive();
+        if let Some(ahead) = &self.ahead {
+            ahead.receive();
+        }
         self.together.prepare();
         self.each(job, round, |part| part.turn(job))?;
-        self.together.send();
+        self.send();
         Ok(())
     }
 }
@@ -275,6 +288,9 @@ fn wave(job: &UnitJob<'_>, units: &[WideUnit], pieces: &[Piece]) -> Result<Optio
     let mut shared = Counters::default();
     for half in halves {
         shared.add(&half.together.counters());
+        if let Some(ahead) = &half.ahead {
+            shared.add(&ahead.counters());
+        }
         for part in half.parts {
             let keeps_parameters = units[pieces[part.piece].of].1.keeps_parameters;
             results[part.piece].append(part.lockstep.into_result(keeps_parameters)?);
@@ -290,6 +306,23 @@ fn host_time() -> Duration {
     #[cfg(not(feature = "gpu"))]
     let spent = Duration::ZERO;
     spent
+}
+
+/// Opens lanes for the parts whose rounds a device can play ahead; `None` where there are none.
+fn open_ahead(domain: &Arc<dyn Domain>, parts: &mut [WidePart]) -> Option<Arc<Ahead>> {
+    let mut suited: Vec<&mut WidePart> =
+        parts.iter_mut().filter_map(|part| part.lockstep.may_go_ahead(part.rounds).then_some(part)).collect();
+    let size = |part: &WidePart| part.lockstep.sources.len();
+    let n_lanes = suited.iter().map(|part| size(part)).sum();
+    let most_rounds = suited.iter().map(|part| part.rounds).max()?;
+    let lanes = domain.open_ahead(n_lanes, most_rounds)?;
+    let mut first = 0;
+    for part in &mut suited {
+        let (n_trials, n_rounds) = (size(part), part.rounds);
+        part.lockstep.go_ahead(AheadPart::new(Arc::clone(&lanes), Arc::clone(domain), first, n_rounds, n_trials));
+        first += n_trials;
+    }
+    Some(lanes)
 }
 
 /// Opens the two halves of a wave, of about as many trials each.
@@ -321,7 +354,9 @@ fn halves(job: &UnitJob<'_>, units: &[WideUnit], pieces: &[Piece]) -> Result<Vec
             let recorded = Arc::clone(&recorded[&plan.rounds]);
             Ok(WidePart { lockstep, piece, rounds: plan.rounds, played: 0, recorded, unit: *unit })
         });
-        halves.push(Half { parts: parts.collect::<Result<Vec<WidePart>, Error>>()?, together });
+        let mut parts = parts.collect::<Result<Vec<WidePart>, Error>>()?;
+        let ahead = if job.options.verify { None } else { open_ahead(domain, &mut parts) };
+        halves.push(Half { parts, together, ahead });
     }
     Ok(halves)
 }

@@ -307,6 +307,11 @@ impl Instance {
         self.best
     }
 
+    /// Returns the mean rewards of all points, or of all rows of a product domain.
+    pub fn values(&self) -> &Arc<Vec<f64>> {
+        &self.values
+    }
+
     /// Returns the mean reward of a point.
     pub fn mean(&self, point: usize) -> f64 {
         self.plays.as_ref().map_or_else(|| self.values[point], |plays| plays[point])

@@ -78,6 +78,12 @@ pub trait Policy: Send {
         Query::default()
     }
 
+    /// Returns the exploration factor of a round (1-based), where it follows from the round alone and the model observes every
+    /// reward as it is released; `None` otherwise.
+    fn factor_ahead(&self, _round: u64) -> Option<f64> {
+        None
+    }
+
     /// Returns the model that scores come from; `None` for policies that never score.
     fn model(&mut self) -> Option<&mut dyn PolicyModel> {
         None

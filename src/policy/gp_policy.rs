@@ -200,20 +200,29 @@ struct GpPolicy {
     features: (usize, f64),
 }
 
+impl GpPolicy {
+    fn factor(&self, round: u64, gain: f64) -> f64 {
+        let (n_features, feature_error) = self.features;
+        let (started, n_points) = (self.initial.rounds(), self.n_points);
+        (self.rule.beta)(&RoundFacts { round, gain, started, n_points, n_features, feature_error })
+    }
+}
+
 impl Policy for GpPolicy {
     fn propose(&mut self, _streams: &mut PolicyStreams) -> Proposal {
         if self.initial.is_random(self.round) {
             return Proposal::Random { source: RandomSource::Design, n_points: self.n_points };
         }
-        let facts = RoundFacts {
-            round: self.round,
-            gain: self.posterior.information_gain(),
-            started: self.initial.rounds(),
-            n_points: self.n_points,
-            n_features: self.features.0,
-            feature_error: self.features.1,
-        };
-        Proposal::Score { beta: (self.rule.beta)(&facts) }
+        Proposal::Score { beta: self.factor(self.round, self.posterior.information_gain()) }
+    }
+
+    fn factor_ahead(&self, round: u64) -> Option<f64> {
+        if self.initial.is_random(round) || self.rule.admit.is_some() {
+            return None;
+        }
+        // All factors grow with the information gain.
+        let (least, most) = (self.factor(round, 0.0), self.factor(round, f64::MAX));
+        (least == most).then_some(least)
     }
 
     fn model(&mut self) -> Option<&mut dyn PolicyModel> {

@@ -1,7 +1,7 @@
 //! Defines the backend traits.
 
-use crate::BackendError;
 use crate::cpu::screens_set;
+use crate::{Ahead, BackendError};
 use privateer_gp::score::{Basis, Candidates, TrialScore};
 use std::fmt;
 use std::sync::Arc;
@@ -47,6 +47,18 @@ pub trait Domain: Send + Sync {
 
     /// Opens screens for `n_trials` trials in lockstep.
     fn open(&self, n_trials: usize) -> Box<dyn Screen>;
+
+    /// Opens lanes in which a device plays whole rounds ahead of the host; `None` where it screens every round.
+    ///
+    /// * `n_rounds` — most rounds of a trial
+    fn open_ahead(&self, _n_lanes: usize, _n_rounds: u64) -> Option<Arc<Ahead>> {
+        None
+    }
+
+    /// Opens a screen on the processor for one trial, for rounds that lanes leave to the host.
+    fn open_on_host(&self) -> Box<dyn Screen> {
+        self.open(1)
+    }
 
     /// Returns how many trials should share a submission, where trials of any cell over this basis can.
     ///

@@ -7,7 +7,7 @@
 //! the device's: whoever plays many screens in turn asks [`Screen::is_on_device`].
 
 use super::contract::Apart;
-use super::{Backend, Counters, Cpu, Domain, Screen, Together, UpdateKind};
+use super::{Ahead, Backend, Counters, Cpu, Domain, Screen, Together, UpdateKind};
 use crate::BackendError;
 use privateer_gp::score::{Basis, Candidates, TrialScore};
 use std::collections::BTreeSet;
@@ -120,6 +120,14 @@ impl Domain for FallbackDomain {
 
     fn open(&self, n_trials: usize) -> Box<dyn Screen> {
         self.screen(n_trials, self.0.device().map(|device| device.open(n_trials)))
+    }
+
+    fn open_ahead(&self, n_lanes: usize, n_rounds: u64) -> Option<Arc<Ahead>> {
+        self.0.device().and_then(|device| device.open_ahead(n_lanes, n_rounds))
+    }
+
+    fn open_on_host(&self) -> Box<dyn Screen> {
+        self.0.cpu().open(1)
     }
 
     fn lanes(&self) -> Option<usize> {

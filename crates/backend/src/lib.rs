@@ -5,6 +5,7 @@
 //! on every backend. **Invariant:** this crate knows no policy and no randomness; it uses `score` and `linalg`
 //! only.
 
+mod ahead;
 mod batched;
 mod contract;
 pub mod cost;
@@ -21,8 +22,10 @@ pub mod reference;
 mod scale;
 mod slot;
 
+pub use ahead::Ahead;
 pub use batched::Batched;
 pub use contract::{Backend, Band, Counters, Domain, Screen, Together, UpdateKind};
 pub use cpu::Cpu;
+pub use device::whole::{LaneAnswer, LaneJob, LaneRound, MOST_ROUNDS};
 pub use error::{BackendError, hidden_card};
 pub use fallback::Fallback;

@@ -10,6 +10,11 @@ pub trait Noise: Send + Sync + fmt::Debug {
     /// Consumes a fixed number of words.
     fn reward(&self, mean: f64, point: usize, stream: &mut Stream) -> f64;
 
+    /// Draws what is added to the mean reward in the coming round, whatever is played; `None` unless the reward is that sum.
+    fn added(&self, _stream: &mut Stream) -> Option<f64> {
+        None
+    }
+
     /// Returns `R`, the largest |reward - mean|; `None` if it is unbounded.
     fn bound(&self) -> Option<f64> {
         None

@@ -22,6 +22,10 @@ impl Noise for GaussianNoise {
         mean + self.sd * stream.normal()
     }
 
+    fn added(&self, stream: &mut Stream) -> Option<f64> {
+        Some(self.sd * stream.normal())
+    }
+
     fn variance(&self) -> Option<f64> {
         Some(self.sd * self.sd)
     }

@@ -19,6 +19,10 @@ impl Noise for Silent {
         mean
     }
 
+    fn added(&self, _stream: &mut Stream) -> Option<f64> {
+        Some(0.0)
+    }
+
     fn bound(&self) -> Option<f64> {
         Some(0.0)
     }

@@ -22,6 +22,10 @@ impl Noise for UniformNoise {
         mean + self.bound * (2.0 * stream.open_uniform() - 1.0)
     }
 
+    fn added(&self, stream: &mut Stream) -> Option<f64> {
+        Some(self.bound * (2.0 * stream.open_uniform() - 1.0))
+    }
+
     fn bound(&self) -> Option<f64> {
         Some(self.bound)
     }

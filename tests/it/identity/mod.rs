@@ -1,5 +1,7 @@
 //! What must not change a result, and what must: bands, posteriors, common random numbers, sizes.
 
+#[cfg(feature = "gpu")]
+mod ahead;
 mod ask_tell;
 mod axes;
 mod backends;

@@ -7,9 +7,9 @@ use crate::BackendError;
 use crate::device::{Device, Precision};
 use crate::precision::{F64Rate, ScreenedBasis};
 use crate::scale::Scale;
-use crate::{Backend, Band, Domain, Screen, Together, UpdateKind};
+use crate::{Ahead, Backend, Band, Domain, Screen, Together, UpdateKind};
 use privateer_gp::score::Basis;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 /// Screens kept in flight: while one is scored, the trials of the other are updated.
 const IN_FLIGHT: usize = 2;
@@ -78,6 +78,10 @@ impl Backend for Batched {
             starts,
             may_double: self.precision.is_none() && features && rate != F64Rate::Absent,
             band: self.band,
+            // One stated type, and another band, are those of screens.
+            goes_ahead: self.precision.is_none() && self.band == Band::Proved && self.device.computes_in(Precision::F64),
+            rounds: OnceLock::new(),
+            cpu: OnceLock::new(),
         };
         if let Err(error) = shared.tables(starts[0]) {
             // Half the bytes may fit.
@@ -108,6 +112,14 @@ impl Domain for BatchedDomain {
 
     fn open(&self, n_trials: usize) -> Box<dyn Screen> {
         Box::new(BatchedScreen::alone(Arc::clone(&self.0), n_trials))
+    }
+
+    fn open_ahead(&self, n_lanes: usize, n_rounds: u64) -> Option<Arc<Ahead>> {
+        self.0.open_ahead(n_lanes, n_rounds)
+    }
+
+    fn open_on_host(&self) -> Box<dyn Screen> {
+        self.0.cpu().open(1)
     }
 
     fn lanes(&self) -> Option<usize> {

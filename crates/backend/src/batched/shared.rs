@@ -1,14 +1,18 @@
 //! Holds what the screens of a domain share.
 
 use super::ledger::MemorySizes;
-use crate::device::{Device, Precision, Tables};
+use crate::device::whole::MOST_STREAKS;
+use crate::device::{Device, DeviceRounds, LoopDomain, Precision, Tables};
 use crate::scale::Scale;
-use crate::{BackendError, Band, UpdateKind};
+use crate::{Ahead, BackendError, Band, Cpu, Domain, UpdateKind};
 use privateer_gp::score::Basis;
 use std::sync::{Arc, OnceLock};
 
 /// Largest number of trials in a submission: a submission costs some 30 µs of the host, 0.03 µs a trial.
 const MOST_LANES: usize = 1024;
+
+/// Largest domain over which lanes play whole rounds: each holds five numbers in f64 of every point.
+const MOST_POINTS_AHEAD: usize = 1 << 16;
 
 /// Data that all screens over a basis share.
 pub struct BatchedShared {
@@ -23,9 +27,33 @@ pub struct BatchedShared {
     /// Whether screens in f32 may move to f64.
     pub(super) may_double: bool,
     pub band: Band,
+    /// Whether the device may play whole rounds, and the basis for that, stored at first use.
+    pub(super) goes_ahead: bool,
+    pub(super) rounds: OnceLock<Option<Box<dyn DeviceRounds>>>,
+    /// For rounds that lanes leave to the host.
+    pub(super) cpu: OnceLock<Arc<dyn Domain>>,
 }
 
 impl BatchedShared {
+    /// Opens lanes that play whole rounds; where they do not fit, the device screens every round.
+    pub(super) fn open_ahead(&self, n_lanes: usize, n_rounds: u64) -> Option<Arc<Ahead>> {
+        if !self.goes_ahead || MOST_POINTS_AHEAD < self.basis.n_points() {
+            return None;
+        }
+        let stored = || {
+            let domain = LoopDomain::new(&self.basis).filter(|domain| domain.n_features().is_some())?;
+            self.device.rounds(Arc::new(domain)).ok().flatten()
+        };
+        let rounds = self.rounds.get_or_init(stored).as_ref()?;
+        let n_streaks = usize::try_from(n_rounds).unwrap_or(usize::MAX).clamp(1, MOST_STREAKS);
+        let lanes = rounds.lanes(n_lanes, n_streaks).ok().flatten()?;
+        Some(Arc::new(Ahead::new(lanes)))
+    }
+
+    pub(super) fn cpu(&self) -> &Arc<dyn Domain> {
+        self.cpu.get_or_init(|| Cpu::default().domain(&self.basis))
+    }
+
     /// Returns how many lanes a submission should have at most.
     pub(super) fn most_lanes(&self) -> usize {
         self.most_slots().clamp(1, MOST_LANES)

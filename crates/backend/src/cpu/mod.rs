@@ -31,6 +31,5 @@ mod trial;
 mod vector;
 
 pub use path::screens_set;
-#[cfg(any(test, feature = "reference-device"))]
 pub(crate) use pruning::order;
 pub use strategy::Cpu;

@@ -15,12 +15,15 @@
 //! 4. select: every point with `upper >= max lower`.
 
 use super::answer::Answers;
+use super::loop_domain::LoopDomain;
 use super::pack::{Parcel, SlotShape};
 use super::types::Precision;
+use super::whole::DeviceRounds;
 use crate::BackendError;
 use crate::precision::F64Rate;
 use privateer_gp::score::{Basis, GramSource};
 use std::fmt;
+use std::sync::Arc;
 
 /// A device that computes screens for many trials.
 pub trait Device: Send + Sync + fmt::Debug {
@@ -46,6 +49,14 @@ pub trait Device: Send + Sync + fmt::Debug {
     /// # Errors
     /// if they do not fit.
     fn tables(&self, basis: &Basis, precision: Precision) -> Result<Box<dyn Tables>, BackendError>;
+
+    /// Stores a basis for lanes that play whole rounds; `None` where the device has none for it.
+    ///
+    /// # Errors
+    /// if it does not fit.
+    fn rounds(&self, _domain: Arc<LoopDomain>) -> Result<Option<Box<dyn DeviceRounds>>, BackendError> {
+        Ok(None)
+    }
 }
 
 /// Tables resident on a device.

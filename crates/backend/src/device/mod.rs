@@ -8,14 +8,19 @@
 pub(crate) mod answer;
 mod contract;
 #[cfg_attr(not(any(feature = "gpu", feature = "reference-device", test)), expect(dead_code, reason = "no device is compiled"))]
+pub(crate) mod loop_domain;
+#[cfg_attr(not(any(feature = "gpu", feature = "reference-device", test)), expect(dead_code, reason = "no device is compiled"))]
 pub(crate) mod pack;
 #[cfg_attr(not(any(feature = "gpu", feature = "reference-device", test)), expect(dead_code, reason = "no device is compiled"))]
 pub(crate) mod real;
 #[cfg_attr(not(any(feature = "gpu", feature = "reference-device", test)), expect(dead_code, reason = "no device is compiled"))]
 pub(crate) mod tables;
 mod types;
+pub(crate) mod whole;
 
 pub use answer::Answers;
 pub use contract::{Device, DeviceSlots, Tables};
+pub use loop_domain::LoopDomain;
 pub use pack::{Parcel, SlotShape};
 pub use types::{Answer, CAPACITY, DeviceBand, NewMean, Precision, SlotWork, Start, Visit};
+pub use whole::{DeviceLanes, DeviceRounds};

@@ -2,12 +2,13 @@
 
 use super::adapters::{AdapterChoice, AdapterFacts, adapters, choose};
 use super::clock::PassTimes;
+use super::lanes::GpuRounds;
 use super::pipeline::{Pass, Pipeline};
 use super::readback::Health;
 use super::tables::GpuTables;
 use super::workgroup::{Workgroup, WorkgroupLimits};
 use crate::BackendError;
-use crate::device::{Device, Precision, Tables};
+use crate::device::{Device, DeviceRounds, LoopDomain, Precision, Tables};
 use crate::precision::F64Rate;
 use privateer_gp::score::Basis;
 use std::collections::BTreeMap;
@@ -205,6 +206,14 @@ impl Device for Gpu {
             Precision::F32 => Box::new(GpuTables::<f32>::new(&self.shared, basis)?),
             Precision::F64 => Box::new(GpuTables::<f64>::new(&self.shared, basis)?),
         })
+    }
+
+    fn rounds(&self, domain: Arc<LoopDomain>) -> Result<Option<Box<dyn DeviceRounds>>, BackendError> {
+        let fits = || self.shared.workgroup(Precision::F64).is_ok_and(|size| size.holds_lanes(self.shared.limits));
+        if !self.shared.has_f64 || !fits() {
+            return Ok(None);
+        }
+        Ok(GpuRounds::new(&self.shared, domain)?.map(|rounds| Box::new(rounds) as Box<dyn DeviceRounds>))
     }
 }
 

@@ -33,6 +33,17 @@ pub const MAXIMA: u32 = 11;
 /// Binding of a table that the device computes.
 pub const TABLE: u32 = 12;
 
+/// Bindings of lanes that play whole rounds: sizes, features by tiles, the domain's numbers, the lanes' words, numbers and
+/// planes, their jobs and answers.
+pub const LOOP_SIZES: u32 = 13;
+pub const LOOP_FEATURES: u32 = 14;
+pub const LOOP_DOMAIN: u32 = 15;
+pub const LANE_WORDS: u32 = 16;
+pub const LANE_NUMBERS: u32 = 17;
+pub const LANE_PLANES: u32 = 18;
+pub const JOBS: u32 = 19;
+pub const PLAYED: u32 = 20;
+
 /// Size of a [`Work`], in bytes.
 pub const WORK_BYTES: usize = 68;
 

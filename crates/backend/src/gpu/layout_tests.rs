@@ -21,14 +21,25 @@ fn bindings_have_the_numbers_that_the_host_uses() {
         ("answers", layout::ANSWERS),
         ("maxima", layout::MAXIMA),
         ("table", layout::TABLE),
+        ("sizes", layout::LOOP_SIZES),
+        ("features", layout::LOOP_FEATURES),
+        ("domain", layout::LOOP_DOMAIN),
+        ("lane_words", layout::LANE_WORDS),
+        ("lane_numbers", layout::LANE_NUMBERS),
+        ("lane_planes", layout::LANE_PLANES),
+        ("jobs", layout::JOBS),
+        ("played", layout::PLAYED),
     ];
+    let read = [layout::LOOP_FEATURES, layout::LOOP_DOMAIN, layout::JOBS];
     for shader in SHADERS {
         for entry in shader.entries {
             for binding in entry.bindings {
                 let found = host.iter().find(|(name, _)| *name == binding.name).expect("the host knows it");
                 assert_eq!(binding.number, found.1, "{} {}", shader.name, binding.name);
-                assert_eq!(binding.access == Access::Uniform, binding.name == "shape");
-                assert_eq!(binding.access == Access::ReadWrite, layout::PLANES <= found.1, "{}", binding.name);
+                let is_uniform = [layout::SHAPE, layout::LOOP_SIZES].contains(&found.1);
+                assert_eq!(binding.access == Access::Uniform, is_uniform, "{}", binding.name);
+                let is_written = layout::PLANES <= found.1 && !is_uniform && !read.contains(&found.1);
+                assert_eq!(binding.access == Access::ReadWrite, is_written, "{}", binding.name);
             }
             let storage = entry.bindings.iter().filter(|binding| binding.access != Access::Uniform).count();
             assert!(storage <= 8, "{} {} binds {storage} storage buffers", shader.name, entry.name);

@@ -9,6 +9,7 @@ mod buffers;
 mod ceilings;
 mod clock;
 mod device;
+mod lanes;
 mod layout;
 mod made;
 mod pipeline;
@@ -18,6 +19,8 @@ mod slots;
 mod tables;
 mod workgroup;
 
+#[cfg(test)]
+mod lanes_tests;
 #[cfg(test)]
 mod layout_tests;
 #[cfg(test)]

@@ -1,7 +1,10 @@
 //! Selects the workgroup size: as many threads as a device allows, for each type.
 
-use super::pipeline::{SHADERS, SIZES};
+use super::pipeline::{SHADERS, SIZES, Shader};
 use crate::device::Precision;
+
+/// The shader of lanes, without which a device still screens.
+const LANES: &str = "trial";
 
 /// A size of all workgroups of a type.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -49,10 +52,19 @@ impl Workgroup {
         SIZES[self.at].constants
     }
 
-    /// Returns the largest shared memory of a workgroup over the passes of a type, in bytes.
+    /// Returns the largest shared memory of a workgroup over the passes of screens of a type, in bytes.
     fn bytes(self, precision: Precision) -> u32 {
-        let of_type = SHADERS.iter().filter(|shader| shader.real == precision);
-        of_type.flat_map(|shader| shader.entries).map(|entry| entry.shared[self.at]).max().unwrap_or(0)
+        self.largest(|shader| shader.real == precision && shader.name != LANES)
+    }
+
+    /// Returns whether lanes that play whole rounds fit within the limits.
+    pub fn holds_lanes(self, limits: WorkgroupLimits) -> bool {
+        self.largest(|shader| shader.name == LANES) <= limits.bytes
+    }
+
+    fn largest(self, of: impl Fn(&Shader) -> bool) -> u32 {
+        let entries = SHADERS.iter().filter(|shader| of(shader)).flat_map(|shader| shader.entries);
+        entries.map(|entry| entry.shared[self.at]).max().unwrap_or(0)
     }
 }
 

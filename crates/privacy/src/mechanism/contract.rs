@@ -3,6 +3,7 @@
 use crate::noise::{ReleaseError, SamplerLaw};
 use crate::privatizer::sealed::Sealed;
 use crate::{Calibrated, Ledger, Privatizer, Request, RewardFacts};
+use privateer_numerics::rng::Stream;
 use std::fmt;
 
 /// Provides a calibrated mechanism, shared by all trials of a cell.
@@ -62,6 +63,11 @@ pub trait RewardMechanism: Sealed + Send + Sync + fmt::Debug {
     /// Returns the scale of the Laplace noise (`L` in [Zhou2021, curator 1]).
     /// `None` for other noise.
     fn laplace_scale(&self) -> Option<f64> {
+        None
+    }
+
+    /// Draws what a simulated release adds to a clipped reward, whatever the reward; `None` unless the release is that sum.
+    fn added(&self, _stream: &mut Stream) -> Option<f64> {
         None
     }
 

@@ -8,6 +8,7 @@ use crate::calibration::NoiseTerms;
 use crate::noise::{Grid, Noise, ReleaseError, SamplerLaw};
 use crate::planted::{self, PlantedFault};
 use crate::{Claim, ClaimUnit, Event, Ledger, Privatizer, Query, Raw, Refusal, Released, Request, RewardFacts, Signal};
+use privateer_numerics::rng::Stream;
 use std::sync::Arc;
 
 /// Registry entry.
@@ -89,6 +90,10 @@ impl RewardMechanism for GaussianMechanism {
 
     fn clip(&self) -> Option<(f64, f64)> {
         Some(self.window.range())
+    }
+
+    fn added(&self, stream: &mut Stream) -> Option<f64> {
+        Some(self.drawn() * stream.normal())
     }
 
     fn ledger(&self) -> Ledger {

@@ -10,6 +10,7 @@ use crate::noise::{Grid, Noise, ReleaseError, SamplerLaw};
 use crate::planted::{self, PlantedFault};
 use crate::printed::zhou2021;
 use crate::{Claim, ClaimUnit, Event, Ledger, Privatizer, Query, Raw, Refusal, Released, Request, RewardFacts, Scale, Signal};
+use privateer_numerics::rng::Stream;
 use std::sync::Arc;
 
 /// Registry entry.
@@ -107,6 +108,10 @@ impl RewardMechanism for Laplace {
 
     fn laplace_scale(&self) -> Option<f64> {
         Some(self.scale)
+    }
+
+    fn added(&self, stream: &mut Stream) -> Option<f64> {
+        Some(stream.laplace(self.drawn()))
     }
 
     fn ledger(&self) -> Ledger {

@@ -4,6 +4,7 @@
 use super::{MechanismEntry, RewardMechanism};
 use crate::noise::{Noise, ReleaseError, SamplerLaw};
 use crate::{Budget, Claim, ClaimUnit, Event, Ledger, Privatizer, Query, Raw, Refusal, Released, Request, RewardFacts, Signal};
+use privateer_numerics::rng::Stream;
 use std::sync::Arc;
 
 /// Registry entry.
@@ -43,6 +44,10 @@ impl RewardMechanism for NoMechanism {
 
     fn clip(&self) -> Option<(f64, f64)> {
         None
+    }
+
+    fn added(&self, _stream: &mut Stream) -> Option<f64> {
+        Some(0.0)
     }
 
     fn ledger(&self) -> Ledger {

@@ -1,127 +1,19 @@
-//! The domain of a loop: points in tiles of neighbours, as a device stores them.
+//! Coordinates of a loop's points, as the loop in plain code reads them.
 
-use crate::cpu::order::{BlockCoordinates, BlockOrder};
-use crate::scale::Scale;
-use privateer_gp::score::{Basis, FeatureTable, GramSource};
+use crate::device::loop_domain::{LoopDomain, LoopSource, product};
 use std::borrow::Cow;
-use std::sync::Arc;
-
-/// Points in a tile: the threads of a workgroup.
-pub const TILE: usize = 256;
-
-/// Most visited points of a trial; a workgroup holds their factor.
-pub const MOST_VISITED: usize = 128;
-
-/// A basis that all trials share, in tiles.
-#[derive(Debug)]
-pub struct LoopDomain {
-    pub(super) order: BlockOrder,
-    source: LoopSource,
-    pub(super) scale: Scale,
-    /// Largest prior variance.
-    pub(super) prior: f64,
-    /// Largest part of a prior variance that no feature carries.
-    pub(super) residual: f64,
-    /// Each tile's point near its middle, and a bound on the distance of the tile's points to it.
-    pub(super) centres: Vec<u32>,
-    pub(super) radii: Vec<f64>,
-}
-
-#[derive(Debug)]
-enum LoopSource {
-    Features(Arc<FeatureTable>),
-    Gram(Arc<dyn GramSource>),
-}
 
 impl LoopDomain {
-    /// Sorts the points of a basis into tiles; `None` if each trial has inputs of its own.
-    pub fn new(basis: &Basis) -> Option<Self> {
-        let n = basis.n_points();
-        let scale = Scale::of(basis);
-        let (order, source) = match basis {
-            Basis::Table(table) => {
-                (BlockOrder::halved(n, TILE, BlockCoordinates::of(table)), LoopSource::Features(Arc::clone(table)))
-            }
-            Basis::Gram(gram) => {
-                let order = match gram.form().filter(|form| 0 < form.dimension) {
-                    Some(form) => {
-                        let (values, stride) = (&form.points[..], form.dimension);
-                        BlockOrder::halved(n, TILE, BlockCoordinates { values, stride, axes: stride })
-                    }
-                    None => BlockOrder::as_given(n, TILE),
-                };
-                (order, LoopSource::Gram(Arc::clone(gram)))
-            }
-            Basis::Own(_) => return None,
-        };
-        let prior = scale.prior.iter().copied().fold(0.0, f64::max) * (1.0 + scale.prior_error);
-        let residual = scale.residual.iter().copied().fold(0.0, f64::max);
-        let mut domain = Self { order, source, scale, prior, residual, centres: Vec::new(), radii: Vec::new() };
-        for tile in 0..domain.order.n_blocks() {
-            let (centre, radius) = domain.centre(tile);
-            domain.centres.push(centre);
-            domain.radii.push(radius);
-        }
-        Some(domain)
-    }
-
-    /// Returns the point of a tile in whose neighbourhood the others lie, among a few, and their largest distance.
-    fn centre(&self, tile: usize) -> (u32, f64) {
-        let points = self.points(tile);
-        let radius = |centre: u32| {
-            let own = self.inside(centre);
-            let square = |(&point, shared): (&u32, f64)| {
-                let other = self.inside(point);
-                // Three values, each with a rounding error relative to the two largest.
-                (own + other - 2.0 * shared).max(0.0) + 4.0 * self.depth() * f64::EPSILON * (own + other)
-            };
-            points.iter().zip(self.covariances(points, centre)).map(square).fold(0.0, f64::max).sqrt()
-        };
-        let tried = points.iter().step_by(8).map(|&centre| (centre, radius(centre)));
-        tried.min_by(|a, b| a.1.total_cmp(&b.1)).unwrap_or((0, f64::INFINITY))
-    }
-
-    /// Returns the points of a tile, in the order of their indices.
-    pub(super) fn points(&self, tile: usize) -> &[u32] {
-        &self.order.points[tile * TILE..][..TILE]
-    }
-
-    /// Returns the prior variance of a point that coordinates carry.
-    pub(super) fn inside(&self, point: u32) -> f64 {
-        self.scale.prior[point as usize] - self.scale.residual(point as usize)
-    }
-
-    /// Returns the number of coordinates, or `None` if they are covariances with visited points.
-    pub(super) fn n_features(&self) -> Option<usize> {
-        if let LoopSource::Features(table) = &self.source { Some(table.n_features) } else { None }
-    }
-
-    /// Returns how many roundings a term of a product of coordinates goes through.
-    pub(super) fn depth(&self) -> f64 {
-        (self.n_features().unwrap_or(MOST_VISITED) / 4 + 4) as f64
-    }
-
     /// Returns the coordinates of a point.
-    pub(super) fn coordinates(&self, point: u32, visited: &[u32]) -> Cow<'_, [f64]> {
+    pub(crate) fn coordinates(&self, point: u32, visited: &[u32]) -> Cow<'_, [f64]> {
         match &self.source {
             LoopSource::Features(table) => Cow::Borrowed(table.row(point as usize)),
             LoopSource::Gram(gram) => Cow::Owned(gram.entries(visited, point as usize)),
         }
     }
 
-    /// Returns the prior covariances of a point with others.
-    pub(super) fn covariances(&self, others: &[u32], point: u32) -> Vec<f64> {
-        match &self.source {
-            LoopSource::Features(table) => {
-                let own = table.row(point as usize);
-                others.iter().map(|&other| product(table.row(other as usize), own)).collect()
-            }
-            LoopSource::Gram(gram) => gram.entries(others, point as usize),
-        }
-    }
-
     /// Writes `sum row_i c_i` over visited points.
-    pub(super) fn combine(&self, row: &[f64], visited: &[u32]) -> Vec<f64> {
+    pub(crate) fn combine(&self, row: &[f64], visited: &[u32]) -> Vec<f64> {
         match &self.source {
             LoopSource::Features(table) => {
                 let mut sum = vec![0.0; table.n_features];
@@ -135,20 +27,10 @@ impl LoopDomain {
     }
 
     /// Bounds the product of these weights and the coordinates of any point.
-    pub(super) fn size(&self, weights: &[f64]) -> f64 {
+    pub(crate) fn size(&self, weights: &[f64]) -> f64 {
         match &self.source {
             LoopSource::Features(_) => (product(weights, weights) * self.prior).sqrt(),
             LoopSource::Gram(_) => weights.iter().map(|weight| weight.abs()).sum::<f64>() * self.prior,
         }
     }
-}
-
-/// Returns the sum of products of two slices, in four partial sums as a shader has them; the shorter one counts.
-pub fn product(a: &[f64], b: &[f64]) -> f64 {
-    let n = a.len().min(b.len());
-    let mut sums = [0.0; 4];
-    for (i, (a, b)) in a[..n].iter().zip(&b[..n]).enumerate() {
-        sums[i % 4] += a * b;
-    }
-    (sums[0] + sums[1]) + (sums[2] + sums[3])
 }

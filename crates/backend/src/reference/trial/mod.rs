@@ -14,5 +14,5 @@ mod tiles;
 #[cfg(test)]
 mod trial_tests;
 
-pub use domain::LoopDomain;
-pub use rounds::{LoopCounts, LoopDecision, LoopFault, LoopTrial};
+pub use crate::device::loop_domain::LoopDomain;
+pub use rounds::{LoopCounts, LoopDecision, LoopTrial};

@@ -3,8 +3,8 @@
 //! `A = K + ridge N^{-1} = L L^T` over the visited points, as in the posterior that decides. Solves go column by column, in
 //! which a thread holds an entry of the right-hand side.
 
-use super::domain::{LoopDomain, MOST_VISITED, product};
 use super::errors::{LoopErrors, LoopRotated, RowBand, StreakSize};
+use crate::device::loop_domain::{LoopDomain, MOST_VISITED, product};
 
 /// A trial's posterior.
 #[derive(Debug)]

@@ -1,9 +1,9 @@
 //! Plays rounds: finds the points that may be the best, and certifies the action among them.
 
-use super::domain::LoopDomain;
 use super::errors::{Distance, U};
 use super::posterior::{Evaluated, LoopPosterior};
 use super::tiles::{LoopTiles, ScoreBand};
+use crate::device::loop_domain::LoopDomain;
 use privateer_gp::posterior::REBUILD_EVERY;
 use privateer_gp::score::{Candidates, tie_margin};
 use std::sync::Arc;
@@ -23,15 +23,6 @@ pub enum LoopDecision {
     Certified(u32),
     /// The host must decide: several points may be its choice, or the state has no bound.
     Undecided,
-}
-
-/// A planted fault, for tests.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum LoopFault {
-    /// No band and no tie tolerance: plays the loop's own best point.
-    ZeroBand,
-    /// Certifies another point in the round after this number of observations.
-    WrongAction(u64),
 }
 
 /// Counts of a trial.
@@ -78,7 +69,6 @@ pub struct LoopTrial {
     observations: u64,
     /// Whether an observation did not fit.
     is_full: bool,
-    fault: Option<LoopFault>,
     counts: LoopCounts,
     bounds: Vec<f64>,
 }
@@ -88,13 +78,7 @@ impl LoopTrial {
     pub fn new(domain: Arc<LoopDomain>, ridge: f64) -> Self {
         let (posterior, tiles) = (LoopPosterior::new(&domain, ridge), LoopTiles::new(&domain));
         let counts = LoopCounts::default();
-        Self { domain, posterior, tiles, observations: 0, is_full: false, fault: None, counts, bounds: Vec::new() }
-    }
-
-    /// Plants a fault.
-    #[must_use]
-    pub fn with_fault(self, fault: LoopFault) -> Self {
-        Self { fault: Some(fault), ..self }
+        Self { domain, posterior, tiles, observations: 0, is_full: false, counts, bounds: Vec::new() }
     }
 
     /// Returns the counts so far.
@@ -133,24 +117,12 @@ impl LoopTrial {
     /// Decides a round with this exploration factor, at least 0.
     pub fn decide(&mut self, beta: f64) -> LoopDecision {
         self.counts.decisions += 1;
-        let mut found = self.choice(beta);
-        if self.fault == Some(LoopFault::WrongAction(self.observations)) {
-            found = found.map(|point| if point == 0 { 1 } else { point - 1 });
-        }
+        let found = self.choice(beta);
         self.counts.undecided += u64::from(found.is_none());
         found.map_or(LoopDecision::Undecided, LoopDecision::Certified)
     }
 
     fn choice(&mut self, beta: f64) -> Option<u32> {
-        if self.fault == Some(LoopFault::ZeroBand) {
-            let tiles = 0..self.bounds_at(beta).len();
-            let highest = |tile: usize| {
-                self.tiles.catch_up(&self.domain, &self.posterior, tile);
-                self.tiles.highest(&self.domain, tile, beta)
-            };
-            let first = (f64::NEG_INFINITY, 0);
-            return Some(tiles.map(highest).fold(first, |best, one| if best.0 < one.0 { one } else { best }).1);
-        }
         if self.observations == 0 {
             let mut priors = Candidates::default();
             self.domain.scale.best_priors(beta, None, &mut priors);
@@ -191,14 +163,9 @@ impl LoopTrial {
         ScoreBand { beta, constant, share, variance, widest }
     }
 
-    fn bounds_at(&mut self, beta: f64) -> &mut Vec<f64> {
-        self.tiles.bound(&self.domain, &self.posterior, beta, &mut self.bounds);
-        &mut self.bounds
-    }
-
     /// Visits tiles, best first; returns the points that may be the best, ascending. `None` if they are too many.
     fn candidates(&mut self, beta: f64, band: ScoreBand) -> Option<Vec<u32>> {
-        self.bounds_at(beta);
+        self.tiles.bound(&self.domain, &self.posterior, beta, &mut self.bounds);
         let (mut best, mut visited) = (f64::NEG_INFINITY, Vec::new());
         loop {
             let highest = (0..self.bounds.len()).max_by(|&a, &b| self.bounds[a].total_cmp(&self.bounds[b]))?;

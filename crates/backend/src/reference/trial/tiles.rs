@@ -3,9 +3,9 @@
 //! A tile applies the rows that it has not seen when it is visited. The bounds are those of block pruning, with one centre
 //! a tile (`docs/derivations/block-pruning.md`).
 
-use super::domain::{LoopDomain, TILE, product};
 use super::errors::{RowBand, U};
 use super::posterior::{LoopPosterior, LoopUpdate};
+use crate::device::loop_domain::{LoopDomain, TILE, product};
 
 /// A streak, for the tiles.
 #[derive(Debug)]
@@ -218,14 +218,6 @@ impl LoopTiles {
         let tile = &self.tiles[index];
         let reaching = domain.points(index).iter().enumerate().filter(|&(at, _)| floor <= tile.score(at, band)[1]);
         found.extend(reaching.map(|(_, &point)| point));
-    }
-
-    /// Returns the point of a tile with the highest score, without any band.
-    pub fn highest(&self, domain: &LoopDomain, index: usize, beta: f64) -> (f64, u32) {
-        let tile = &self.tiles[index];
-        let scores = (0..TILE).map(|at| tile.mean[at] + beta * tile.variance[at].max(0.0).sqrt());
-        let first = (f64::NEG_INFINITY, 0);
-        scores.zip(domain.points(index)).fold(first, |best, (score, &point)| if best.0 < score { (score, point) } else { best })
     }
 }
 

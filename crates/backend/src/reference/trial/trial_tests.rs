@@ -1,7 +1,7 @@
 //! Plays the loop beside the CPU path, over random and hard cases, and with planted faults.
 
 use super::posterior::LoopPosterior;
-use super::{LoopDecision, LoopDomain, LoopFault, LoopTrial};
+use super::{LoopDecision, LoopDomain, LoopTrial};
 use crate::reference::cases_tests::{CaseDraws, TestBasis, TestGram};
 use crate::{Backend, Cpu, Screen};
 use privateer_gp::posterior::{ExactPosterior, FeaturePosterior, Posterior};
@@ -127,29 +127,6 @@ fn certified_actions_are_those_of_the_host() {
         assert_eq!(around.replay(&actions).err(), None, "case {case}");
         assert!(forced <= 3, "case {case}: {forced} rounds undecided at a ridge of {ridge}");
     }
-}
-
-/// Without a band, ties go to any point; the host notices, in a trial whose points all stand twice.
-#[test]
-fn a_zero_band_is_noticed() {
-    let mut draws = CaseDraws(55);
-    let basis = doubled(&smooth(&mut draws, 700));
-    let around = Surroundings::new(&mut draws, basis, 1e-2, 2.0, 60);
-    let mut actions = Vec::new();
-    around.trial().with_fault(LoopFault::ZeroBand).play(&around.rounds, &around.values, &mut actions);
-    assert_eq!(actions.len(), 60);
-    assert!(around.replay(&actions).is_err());
-}
-
-/// A wrong action is noticed in its round.
-#[test]
-fn a_planted_action_is_noticed() {
-    let mut draws = CaseDraws(56);
-    let table = smooth(&mut draws, 700);
-    let around = Surroundings::new(&mut draws, Basis::Table(table), 1e-2, 2.0, 60);
-    let mut actions = Vec::new();
-    around.trial().with_fault(LoopFault::WrongAction(41)).play(&around.rounds, &around.values, &mut actions);
-    assert_eq!(around.replay(&actions).err(), Some(41));
 }
 
 /// A ridge that rounding hides leaves every round to the host.

@@ -1,0 +1,171 @@
+//! Sorts a basis into tiles of neighbours, for lanes that play whole rounds on a device.
+
+use crate::cpu::order::{BlockCoordinates, BlockOrder};
+use crate::scale::Scale;
+use privateer_gp::score::{Basis, FeatureTable, GramSource};
+use std::sync::Arc;
+
+/// Points in a tile: the threads of a workgroup.
+pub const TILE: usize = 256;
+
+/// Most visited points of a trial; a workgroup holds their factor.
+pub const MOST_VISITED: usize = 128;
+
+/// A basis that all trials share, in tiles.
+#[derive(Debug)]
+pub struct LoopDomain {
+    pub(crate) order: BlockOrder,
+    pub(crate) source: LoopSource,
+    pub(crate) scale: Scale,
+    /// Largest prior variance.
+    pub(crate) prior: f64,
+    /// Largest part of a prior variance that no feature carries.
+    pub(crate) residual: f64,
+    /// Each tile's point near its middle, and a bound on the distance of the tile's points to it.
+    pub(crate) centres: Vec<u32>,
+    pub(crate) radii: Vec<f64>,
+}
+
+#[derive(Debug)]
+pub(crate) enum LoopSource {
+    Features(Arc<FeatureTable>),
+    Gram(Arc<dyn GramSource>),
+}
+
+impl LoopDomain {
+    /// Sorts the points of a basis into tiles; `None` if each trial has inputs of its own.
+    pub fn new(basis: &Basis) -> Option<Self> {
+        let n = basis.n_points();
+        let scale = Scale::of(basis);
+        let (order, source) = match basis {
+            Basis::Table(table) => {
+                (BlockOrder::halved(n, TILE, BlockCoordinates::of(table)), LoopSource::Features(Arc::clone(table)))
+            }
+            Basis::Gram(gram) => {
+                let order = match gram.form().filter(|form| 0 < form.dimension) {
+                    Some(form) => {
+                        let (values, stride) = (&form.points[..], form.dimension);
+                        BlockOrder::halved(n, TILE, BlockCoordinates { values, stride, axes: stride })
+                    }
+                    None => BlockOrder::as_given(n, TILE),
+                };
+                (order, LoopSource::Gram(Arc::clone(gram)))
+            }
+            Basis::Own(_) => return None,
+        };
+        let prior = scale.prior.iter().copied().fold(0.0, f64::max) * (1.0 + scale.prior_error);
+        let residual = scale.residual.iter().copied().fold(0.0, f64::max);
+        let mut domain = Self { order, source, scale, prior, residual, centres: Vec::new(), radii: Vec::new() };
+        for tile in 0..domain.order.n_blocks() {
+            let (centre, radius) = domain.centre(tile);
+            domain.centres.push(centre);
+            domain.radii.push(radius);
+        }
+        Some(domain)
+    }
+
+    /// Returns the point of a tile in whose neighbourhood the others lie, among a few, and their largest distance.
+    fn centre(&self, tile: usize) -> (u32, f64) {
+        let points = self.points(tile);
+        let radius = |centre: u32| {
+            let own = self.inside(centre);
+            let square = |(&point, shared): (&u32, f64)| {
+                let other = self.inside(point);
+                // Three values, each with a rounding error relative to the two largest.
+                (own + other - 2.0 * shared).max(0.0) + 4.0 * self.depth() * f64::EPSILON * (own + other)
+            };
+            points.iter().zip(self.covariances(points, centre)).map(square).fold(0.0, f64::max).sqrt()
+        };
+        let tried = points.iter().step_by(8).map(|&centre| (centre, radius(centre)));
+        tried.min_by(|a, b| a.1.total_cmp(&b.1)).unwrap_or((0, f64::INFINITY))
+    }
+
+    /// Returns the points of a tile, in the order of their indices.
+    pub(crate) fn points(&self, tile: usize) -> &[u32] {
+        &self.order.points[tile * TILE..][..TILE]
+    }
+
+    /// Returns the prior variance of a point that coordinates carry.
+    pub(crate) fn inside(&self, point: u32) -> f64 {
+        self.scale.prior[point as usize] - self.scale.residual(point as usize)
+    }
+
+    /// Returns the number of coordinates, or `None` if they are covariances with visited points.
+    pub(crate) fn n_features(&self) -> Option<usize> {
+        if let LoopSource::Features(table) = &self.source { Some(table.n_features) } else { None }
+    }
+
+    /// Returns how many roundings a term of a product of coordinates goes through.
+    pub(crate) fn depth(&self) -> f64 {
+        (self.n_features().unwrap_or(MOST_VISITED) / 4 + 4) as f64
+    }
+
+    /// Returns the prior covariances of a point with others.
+    pub(crate) fn covariances(&self, others: &[u32], point: u32) -> Vec<f64> {
+        match &self.source {
+            LoopSource::Features(table) => {
+                let own = table.row(point as usize);
+                others.iter().map(|&other| product(table.row(other as usize), own)).collect()
+            }
+            LoopSource::Gram(gram) => gram.entries(others, point as usize),
+        }
+    }
+}
+
+/// What a graphics card holds of a domain.
+#[cfg(feature = "gpu")]
+impl LoopDomain {
+    pub(crate) fn n_points(&self) -> usize {
+        self.scale.prior.len()
+    }
+
+    pub(crate) fn n_tiles(&self) -> usize {
+        self.centres.len()
+    }
+
+    /// Returns the place of a point in the order of the tiles.
+    pub(crate) fn position(&self, point: u32) -> u32 {
+        self.order.places.get(point as usize).map_or(0, |&(tile, at)| tile * TILE as u32 + at)
+    }
+
+    /// Returns values of the points in the order of the tiles; the last tile repeats its last point.
+    pub(crate) fn tiled(&self, values: &[f64]) -> Vec<f64> {
+        self.order.points.iter().map(|&point| values[point as usize]).collect()
+    }
+
+    /// Returns the features, tile by tile: features x [`TILE`] points; zeros fill up to a multiple of four features.
+    pub(crate) fn tiled_features(&self) -> Vec<f64> {
+        let LoopSource::Features(table) = &self.source else { return Vec::new() };
+        let mut tiled = Vec::with_capacity(self.order.points.len() * table.n_features);
+        for points in self.order.points.chunks_exact(TILE) {
+            let feature = |point: u32, j: usize| table.row(point as usize).get(j).copied().unwrap_or(0.0);
+            let columns = 0..table.n_features.next_multiple_of(4);
+            columns.for_each(|j| tiled.extend(points.iter().map(|&point| feature(point, j))));
+        }
+        tiled
+    }
+
+    /// Returns what a device holds besides features: eight constants; radius, position of the centre and largest prior
+    /// deviation of each tile; prior, residual and index of each position.
+    pub(crate) fn constants(&self) -> Vec<f64> {
+        let mut constants = vec![self.prior, self.residual, self.depth(), self.scale.prior_error, 0.0, 0.0, 0.0, 0.0];
+        constants.extend(&self.radii);
+        constants.extend(self.centres.iter().map(|&centre| f64::from(self.position(centre))));
+        let prior = self.tiled(&self.scale.prior);
+        constants.extend(prior.chunks_exact(TILE).map(|tile| tile.iter().copied().fold(0.0, f64::max).sqrt()));
+        constants.extend(prior);
+        constants.extend(self.order.points.iter().map(|&point| self.scale.residual(point as usize)));
+        constants.extend(self.order.points.iter().map(|&point| f64::from(point)));
+        constants
+    }
+}
+
+/// Returns the sum of products of two slices, in four partial sums as a shader has them; the shorter one counts.
+pub fn product(a: &[f64], b: &[f64]) -> f64 {
+    let n = a.len().min(b.len());
+    let mut sums = [0.0; 4];
+    for (i, (a, b)) in a[..n].iter().zip(&b[..n]).enumerate() {
+        sums[i % 4] += a * b;
+    }
+    (sums[0] + sums[1]) + (sums[2] + sums[3])
+}

@@ -1,0 +1,89 @@
+//! Defines the plain data of lanes that play whole rounds of trials on a device.
+//!
+//! A lane plays rounds by a posterior of its own and names an action only where the model that decides must choose the same one
+//! (`docs/derivations/device-loop.md`).
+
+use crate::BackendError;
+use std::sync::Arc;
+
+/// Largest number of rounds of a job.
+pub const MOST_ROUNDS: usize = 64;
+
+/// Largest number of streaks that a lane plays.
+pub(crate) const MOST_STREAKS: usize = 1024;
+
+/// A round of a lane.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum LaneRound {
+    /// The host has decided it.
+    Forced {
+        /// The point.
+        point: u32,
+        /// Its reward as released.
+        reward: f64,
+    },
+    /// The lane decides it.
+    Open {
+        /// Exploration factor, at least 0.
+        beta: f64,
+        /// What is added to the function before a reward is clipped.
+        noise: f64,
+        /// What is added after.
+        added: f64,
+    },
+}
+
+/// The next rounds of a lane.
+#[derive(Debug, Clone)]
+pub struct LaneJob {
+    /// The lane.
+    pub lane: usize,
+    /// The function at every point, for a trial that begins.
+    pub function: Option<Arc<Vec<f64>>>,
+    /// Ridge of the trial's model, above 0.
+    pub ridge: f64,
+    /// Range to which rewards are clipped.
+    pub clip: (f64, f64),
+    /// The rounds, at most [`MOST_ROUNDS`].
+    pub rounds: Vec<LaneRound>,
+}
+
+/// What a lane played.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct LaneAnswer {
+    /// The points of its first rounds: certified, or as forced.
+    pub actions: Vec<u32>,
+    /// Whether it must leave later rounds to the host for good.
+    pub is_unbounded: bool,
+    /// Whether it ended before a round that it has not decided yet, only because it had worked enough.
+    pub is_paused: bool,
+    /// Tiles that were scored.
+    pub tiles: u32,
+}
+
+/// A basis on a device that plays whole rounds.
+pub trait DeviceRounds: Send + Sync {
+    /// Allocates lanes for trials of at most this many streaks; `None` where so many do not fit.
+    ///
+    /// # Errors
+    /// if the device has no memory left or is lost.
+    fn lanes(&self, n_lanes: usize, n_streaks: usize) -> Result<Option<Box<dyn DeviceLanes>>, BackendError>;
+}
+
+/// Lanes on a device.
+pub trait DeviceLanes: Send {
+    /// Starts jobs of ascending lanes in one submission, and returns before they are done.
+    ///
+    /// # Errors
+    /// if the device is lost or out of memory.
+    fn send(&mut self, jobs: &[LaneJob]) -> Result<(), BackendError>;
+
+    /// Waits for the jobs and returns an answer to each.
+    ///
+    /// # Errors
+    /// if the device is lost, or returns what no lane can play.
+    fn receive(&mut self) -> Result<Vec<LaneAnswer>, BackendError>;
+
+    /// Returns the bytes sent to the device and received from it so far.
+    fn bytes(&self) -> (u64, u64);
+}

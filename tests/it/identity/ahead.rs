@@ -1,0 +1,183 @@
+//! Rounds that a device plays ahead of the host write the bytes of the CPU, and wrong ones are noticed.
+//!
+//! Without an adapter every test here prints "skipped: no adapter"; with `PRIVATEER_GPU=required` a missing one fails.
+
+use super::backends::replaced;
+use crate::backends::open_gpu;
+use crate::support::{Ran, run_all, sweep};
+use privateer::engine::{Observer, Options, Preparation, Stop, Trace, Unit, run};
+use privateer::env::DataFolder;
+use privateer::run::thread_pool;
+use privateer_backend::device::{Device, Precision};
+use privateer_backend::gpu::{Gpu, GpuOptions, Replacement};
+use privateer_backend::{Batched, Counters, Cpu};
+use privateer_config::error::Error;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Arc, Mutex};
+
+const ROUNDS: u64 = 150;
+const TRIALS: u64 = 5;
+
+/// Symmetric points, so that scores tie; two tiles of points and a third that is not full.
+const GRID: &str = "{ kind = \"grid\", dimension = 2, points = 23 }";
+
+fn spec(domain: &str, privacy: &str, ridge: &str, beta: &str, record: &str) -> String {
+    let environment = format!("kind = \"rkhs\"\ndomain = {domain}");
+    spec_over(&environment, privacy, ridge, beta, record)
+}
+
+fn spec_over(environment: &str, privacy: &str, ridge: &str, beta: &str, record: &str) -> String {
+    format!(
+        "seed = 3\nreferences = false\nrounds = {ROUNDS}\ntrials = {TRIALS}\nblock = 2\nrecord = {{ rounds = {record} }}\n\
+         accepted_warnings = [\"delta\"]\n\
+         [environment]\n{environment}\n\
+         kernel = {{ kind = \"squared-exponential\", lengthscale = 0.5 }}\nnoise = {{ kind = \"uniform\", bound = 0.1 }}\n\
+         [privacy]\n{privacy}\n[[policy]]\nkind = \"qff-gp-ucb\"\nridge = {ridge}\n\
+         features = {{ kind = \"quadrature-fourier\", nodes = 5 }}\nbeta = {beta}\ninitial = \"lowest-index\"\n"
+    )
+}
+
+fn constant(value: f64) -> String {
+    format!("{{ kind = \"constant\", value = {value:?} }}")
+}
+
+/// A device that computes in f64; `None` without one.
+fn gpu(replacements: Vec<Replacement>) -> Option<Gpu> {
+    open_gpu(GpuOptions { replacements, ..GpuOptions::default() }).filter(|gpu| gpu.computes_in(Precision::F64))
+}
+
+fn on_the_device(gpu: &Gpu, text: &str, batch: Option<usize>) -> Result<Ran, Error> {
+    let options = Options { batch, ..Options::default() };
+    run_all(&sweep(text), &DataFolder::default(), &device(gpu), options)
+}
+
+fn device(gpu: &Gpu) -> Batched {
+    Batched::new(Arc::new(gpu.clone()))
+}
+
+fn on_the_cpu(text: &str) -> Vec<u64> {
+    run_all(&sweep(text), &DataFolder::default(), &Cpu::default(), Options::default()).expect("the CPU runs").bits()
+}
+
+/// Mechanisms, ridges of few and of many halts, and sparse records; alone and together; on one and four threads.
+#[test]
+fn rounds_played_ahead_write_the_bytes_of_the_cpu() {
+    let Some(gpu) = gpu(Vec::new()) else { return };
+    let random = "{ kind = \"random\", dimension = 2, points = 700 }";
+    let laplace = "mechanism = \"laplace\"\nepsilon = 2.0";
+    let gaussian = "mechanism = \"gaussian\"\nepsilon = 2.0\ndelta = 1e-5";
+    let specs = [
+        spec(GRID, "mechanism = \"none\"", "0.01", &constant(2.0), "\"all\""),
+        spec(random, laplace, "0.5", &constant(1.0), "\"log\""),
+        spec(random, gaussian, "0.01", &constant(2.0), "\"log\""),
+        spec(random, "mechanism = \"none\"", "1e-6", &constant(0.5), "\"log\""),
+    ];
+    for text in specs {
+        let expected = on_the_cpu(&text);
+        for (threads, batch) in [(1, None), (4, None), (4, Some(1))] {
+            let pool = thread_pool(Some(threads)).expect("threads");
+            let found = pool.install(|| on_the_device(&gpu, &text, batch)).expect("a run");
+            assert!(found.bits() == expected, "{threads} threads, {batch:?}: other bytes on\n{text}");
+            let Counters { submissions, lanes, sent, received, rounds, .. } = found.counters;
+            println!("{submissions} submissions, {lanes} jobs, {sent} bytes up, {received} down, {rounds} rounds");
+            // Screened rounds would be in a submission each; a job has 64 rounds unless its lane halts.
+            assert!(lanes < TRIALS * ROUNDS / 4, "{lanes} jobs: rounds were screened one by one on\n{text}");
+            assert_eq!(rounds, TRIALS * ROUNDS);
+        }
+    }
+}
+
+/// Rounds that lanes leave to the host, here one in twenty, change no byte.
+#[test]
+fn halted_lanes_change_no_byte() {
+    let halts = Replacement {
+        shader: "trial",
+        from: "is_done = u32(count == 1u);",
+        to: "is_done = u32(count == 1u); if (u32(num[OBSERVATIONS]) % 20u == 7u) { status = UNDECIDED; }",
+    };
+    let Some(gpu) = gpu(vec![halts]) else { return };
+    let text = spec(GRID, "mechanism = \"none\"", "0.01", &constant(2.0), "\"log\"");
+    let found = on_the_device(&gpu, &text, None).expect("a run");
+    println!("{:?}", found.counters);
+    assert!(TRIALS * ROUNDS / 20 <= found.counters.lanes, "nothing was left to the host: this test tests nothing");
+    assert!(found.bits() == on_the_cpu(&text));
+}
+
+/// Points that stand twice, a little apart: their scores tie, and the first one is played.
+fn twice() -> (tempfile::TempDir, DataFolder) {
+    let folder = tempfile::tempdir().expect("a folder");
+    let row = |i: usize| {
+        let (x, y) = ((i % 300) as f64 * 0.37 % 1.0, (i % 300) as f64 * 0.011 % 1.0);
+        let apart = if i < 300 { 0.0 } else { 1e-12 };
+        format!("{:?},{:?},{:?}\n", x + apart, y - apart, x - 2.0 * y * y)
+    };
+    std::fs::write(folder.path().join("twice.csv"), format!("x,y,price\n{}", (0..600).map(row).collect::<String>()))
+        .expect("written");
+    let data = DataFolder::new(Some(folder.path().to_owned()));
+    (folder, data)
+}
+
+/// Trial 0 chooses every round again: it finds a lane without a band among ties, which a lane with its band certifies; one that names
+/// another point once; and one whose posterior variances fall by half of what they should.
+#[test]
+fn wrong_lanes_are_found() {
+    let replacement = |from, to| Replacement { shader: "trial", from, to };
+    let without_band = vec![
+        replacement(
+            "return LaneBand(beta, constant, share, variance, widest);",
+            "return LaneBand(beta, 0.0lf, 0.0lf, 0.0lf, 0.0lf);",
+        ),
+        replacement("let error = lane_planes[lane_plane(L_ERROR, x)] + band.variance;", "let error = 0.0lf;"),
+        replacement("let floor = best_lower - tie_margin(best_lower);", "let floor = best_lower;"),
+    ];
+    let named = vec![replacement("= u32(of_point(2u, x));", "= u32(of_point(2u, x)) ^ u32(k == 40u);")];
+    let off = vec![replacement("variance -= squares * p * p;", "variance -= 0.5lf * squares * p * p;")];
+    let (_kept, data) = twice();
+    let table = "kind = \"points-table\"\nfile = \"twice.csv\"\ninputs = [\"x\", \"y\"]\nvalue = \"price\"";
+    let text = spec_over(table, "mechanism = \"none\"", "0.01", &constant(2.0), "\"log\"");
+    // Inputs of a table have unit variance.
+    let sweep = sweep(&text.replace("lengthscale = 0.5", "lengthscale = 3.0"));
+    let right = run_all(&sweep, &data, &Cpu::default(), Options::default()).expect("the CPU runs").bits();
+    for fault in [Vec::new(), without_band, named, off] {
+        let said = fault.first().map(|fault| fault.to);
+        let Some(gpu) = gpu(fault) else { return };
+        match (run_all(&sweep, &data, &device(&gpu), Options::default()), said) {
+            (Ok(ran), None) => {
+                println!("{:?}", ran.counters);
+                assert!(ran.bits() == right && ran.counters.lanes < TRIALS * ROUNDS / 4);
+            }
+            (Err(error @ Error::Untrusted { .. }), Some(said)) => println!("{said}: {error}"),
+            (other, _) => panic!("{said:?}: {:?}", other.map(|ran| ran.counters)),
+        }
+    }
+}
+
+/// Destroys the device when the first rounds have been run.
+struct Destroyer(Gpu, Mutex<BTreeMap<Unit, Trace>>);
+
+impl Observer for Destroyer {
+    fn progressed(&self, _trial_rounds: u64) {
+        self.0.destroy();
+    }
+
+    fn finished(&self, unit: Unit, rows: Trace, _seconds: f64, _counters: &Counters) -> Result<(), Error> {
+        self.1.lock().expect("no panic").insert(unit, rows);
+        Ok(())
+    }
+}
+
+#[test]
+fn a_device_lost_while_it_plays_ahead_changes_no_byte() {
+    let Some(gpu) = gpu(Vec::new()) else { return };
+    let text = spec(GRID, "mechanism = \"none\"", "0.01", &constant(2.0), "\"log\"");
+    let (backend, said) = replaced(Batched::new(Arc::new(gpu.clone())));
+    let destroyer = Destroyer(gpu, Mutex::default());
+    let (sweep, data) = (sweep(&text), DataFolder::default());
+    let preparation = Preparation::new(&sweep, &data, &backend);
+    let tally =
+        run(&sweep, &preparation, Options::default(), &BTreeSet::new(), &Stop::new(), &destroyer).expect("the CPU goes on");
+    println!("{said:?}, {:?}", tally.counters);
+    assert!(0 < tally.counters.fallbacks, "nothing was lost: this test tests nothing");
+    let rows = destroyer.1.into_inner().expect("no panic");
+    assert!(Ran { rows, counters: tally.counters }.bits() == on_the_cpu(&text));
+}
