@@ -105,8 +105,9 @@ fn gradient_terms() -> Terms {
 #[test]
 fn sums_of_plain_gradients_cover_a_replaced_sample() {
     let terms = gradient_terms();
-    // Rounds 1 and 5 of 8: nodes of 1, 2 and 4 rounds hold one of them each, the root both.
-    for (count, norm_of_columns) in [(1, 2.0), (2, (3.0_f64 + 3.0 + 4.0).sqrt())] {
+    // Rounds 1 and 5 of 8: nodes of 1 and 2 rounds hold one of them each, that of rounds 1 to 4 the first, the root both; no prefix
+    // uses the node of rounds 5 to 8.
+    for (count, norm_of_columns) in [(1, 2.0), (2, (2.0_f64 + 2.0 + 1.0 + 4.0).sqrt())] {
         let participation = Participation { count, separation: 4 };
         let priced = terms.plain_sum_noise(false, &Tree::new(8), participation).expect("noise");
         let VectorLaw::Gaussian { sigma } = priced.noise else { panic!("{:?}", priced.noise) };

@@ -37,8 +37,7 @@ impl Factorisation for Honaker {
     }
 
     fn sensitivity(&self, participation: Participation) -> f64 {
-        // Round 1 is in one complete node of every level up to floor(log2 rounds); no round is in more nodes.
-        self.tree.sensitivity(participation)
+        self.tree.norm(participation, |complete| complete)
     }
 
     fn variance(&self, round: u64) -> f64 {

@@ -27,6 +27,26 @@ impl Tree {
     pub fn nodes(&self) -> u32 {
         self.rounds.ilog2() + 1
     }
+
+    /// Bounds the norm of a sum of columns over one user's rounds.
+    ///
+    /// A node of level l sums `2^l` rounds, so that it holds at most m = min(count, ceil(2^l/separation)) of one user, and the nodes
+    /// of a level share no round. All of them hold `count` rounds at most; the sum of their squares is largest if all but one hold m.
+    ///
+    /// * `counted` — number of nodes of a level, given the number of complete ones
+    pub(super) fn norm(self, participation: Participation, counted: impl Fn(u64) -> u64) -> f64 {
+        let separation = participation.separation.max(1);
+        let stated = if planted::is(PlantedFault::Participations) { 1 } else { participation.count };
+        let count = stated.clamp(1, self.rounds.div_ceil(separation));
+        let of_level = |level: u32| {
+            let most = count.min((1_u64 << level).div_ceil(separation));
+            let (full, nodes) = (count / most, counted(self.rounds >> level));
+            let square = |held: u64| held as f64 * held as f64;
+            if full < nodes { full as f64 * square(most) + square(count % most) } else { nodes as f64 * square(most) }
+        };
+        let missed = u32::from(planted::is(PlantedFault::TreeNodes));
+        libm::sqrt((0..(self.nodes() - missed).max(1)).map(of_level).sum())
+    }
 }
 
 /// Returns the largest variance on the prefixes `1 ..= rounds`, each the sum over its nodes.
@@ -48,19 +68,8 @@ impl Factorisation for Tree {
     }
 
     fn sensitivity(&self, participation: Participation) -> f64 {
-        // Node k sums the 2^level rounds k - lowbit(k) + 1 ..= k, and the nodes of one level share no round. So at most
-        // m = min(count, ceil(2^level/separation)) of one user's rounds are in one node. The nodes of a level hold `count`
-        // rounds in all; the sum of squares is largest if all but the last hold m. Only round 1 is in one node of every level.
-        let separation = participation.separation.max(1);
-        let stated = if planted::is(PlantedFault::Participations) { 1 } else { participation.count };
-        let count = stated.clamp(1, self.rounds.div_ceil(separation));
-        let of_level = |level: u32| {
-            let most = count.min((1_u64 << level).div_ceil(separation));
-            let square = |held: u64| held as f64 * held as f64;
-            (count / most) as f64 * square(most) + square(count % most)
-        };
-        let missed = u32::from(planted::is(PlantedFault::TreeNodes));
-        libm::sqrt((0..(self.nodes() - missed).max(1)).map(of_level).sum())
+        // Every other node of a level is a right child, which no prefix uses.
+        self.norm(participation, |complete| complete.div_ceil(2))
     }
 
     fn variance(&self, round: u64) -> f64 {
@@ -113,5 +122,46 @@ impl PrefixNoise for TreeNoise {
 
     fn state(&self) -> usize {
         self.slots.len() * self.length
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::honaker::Honaker;
+    use super::*;
+
+    /// Every set of rounds of short streams moves the nodes by no more than the bound. It is reached by the tree of all nodes where
+    /// rounds and separation are powers of two, and by the used nodes for four rounds a quarter of the stream apart.
+    #[test]
+    fn no_set_of_rounds_exceeds_the_norm() {
+        for rounds in 1..=16_u64 {
+            for every in [false, true] {
+                // The largest sum of squares by number of rounds and least distance.
+                let mut best = vec![vec![0_u32; 18]; 17];
+                for held in 1_u32..1 << rounds {
+                    let of_level = |level: u32| {
+                        let nodes = (0..rounds >> level).filter(move |node| every || node.is_multiple_of(2));
+                        nodes
+                            .map(move |node| (held >> (node << level) & ((1_u64 << (1 << level)) - 1) as u32).count_ones().pow(2))
+                    };
+                    let squares: u32 = (0..=rounds.ilog2()).flat_map(of_level).sum();
+                    let distance = (1..rounds).find(|by| held & (held >> by) != 0).unwrap_or(17);
+                    let found = &mut best[held.count_ones() as usize][distance as usize];
+                    *found = squares.max(*found);
+                }
+                let tree: Box<dyn Factorisation> =
+                    if every { Box::new(Honaker::new(rounds)) } else { Box::new(Tree::new(rounds)) };
+                for (count, separation) in (1..=rounds).flat_map(|count| (1..=rounds).map(move |by| (count, by))) {
+                    let found = (1..=count as usize).flat_map(|n| best[n][separation as usize..].iter()).max();
+                    let exact = f64::from(*found.expect("rounds")).sqrt();
+                    let bound = tree.sensitivity(Participation { count, separation });
+                    assert!(exact <= bound * (1.0 + 1e-12), "{rounds} {every} {count} {separation}: {exact} and {bound}");
+                    let whole = rounds.is_power_of_two() && separation.is_power_of_two();
+                    if whole && (every || (4 * separation == rounds && count == 4)) {
+                        assert!(bound <= exact * (1.0 + 1e-12), "{rounds} {every} {count} {separation}: {exact} and {bound}");
+                    }
+                }
+            }
+        }
     }
 }
