@@ -19,6 +19,11 @@ pub const MOST_OF_LARGER: f64 = 1.5;
 const FLOOR: f64 = 0.5e-6;
 /// Times that each run is made; the fastest counts.
 const REPEATS: usize = 2;
+/// Trials of the shorter run; a time is that of the trials which the longer run has more, and does not count what is set up once.
+const FEW_TRIALS: u64 = 16;
+/// The fewest and most of these further trials, and the CPU seconds that they take at least with the default path.
+const MORE_TRIALS: (u64, u64) = (32, 2048);
+const LEAST_SECONDS: f64 = 0.05;
 
 /// A job of the grid: its family, its place on each axis, and its spec.
 #[derive(Debug, Clone)]
@@ -158,33 +163,34 @@ fn paths(family: &str) -> Vec<(&'static str, Cpu, Option<usize>)> {
 /// # Errors
 /// Those of the runs; [`Error::CheckSaidNo`] where two paths give other results.
 pub fn path_times(registry: &Registry, job: &PathJob) -> Result<PathTimes, Error> {
-    let mut times = Vec::new();
-    let mut expected = None;
-    for (name, backend, batch) in paths(job.family) {
+    let seconds = |(backend, batch): (Cpu, Option<usize>), trials: u64| -> Result<(f64, f64, Vec<_>), Error> {
         let options = RunOptions { backend: Arc::new(backend), threads: Some(1), batch, ..RunOptions::default() };
-        let run = |trials: u64| -> Result<(f64, f64, Vec<_>), Error> {
-            let sweep =
-                Sweep::parse_with(registry, &job.name, &job.text, &[("trials".into(), "trials".into(), trials.to_string())])?;
-            let rounds = sweep.cells[0].rounds as f64;
-            let started = ProcessTime::now();
-            let traces = run_in_memory(&sweep, &options, &Stop::new(), &())?.traces;
-            Ok((started.elapsed().as_secs_f64(), rounds, traces))
-        };
-        let mut least = [f64::INFINITY; 2];
-        let mut n_rounds = 1.0;
+        let sweep = Sweep::parse_with(registry, &job.name, &job.text, &[("trials".into(), "trials".into(), trials.to_string())])?;
+        let rounds = sweep.cells[0].rounds as f64;
+        let started = ProcessTime::now();
+        let traces = run_in_memory(&sweep, &options, &Stop::new(), &())?.traces;
+        Ok((started.elapsed().as_secs_f64(), rounds, traces))
+    };
+    let measured = |path: (Cpu, Option<usize>), more: u64| -> Result<(f64, f64, Vec<_>), Error> {
+        let (mut few, mut many) = (f64::INFINITY, (f64::INFINITY, 1.0, Vec::new()));
         for _ in 0..REPEATS {
-            for (trials, least) in [16, 48].into_iter().zip(&mut least) {
-                let (seconds, rounds, traces) = run(trials)?;
-                (*least, n_rounds) = (least.min(seconds), rounds);
-                if trials == 48 && expected.get_or_insert_with(|| traces.clone()) != &traces {
-                    return Err(Error::CheckSaidNo(format!(
-                        "{}, {}: the path `{name}` gives other results",
-                        job.family, job.name
-                    )));
-                }
-            }
+            few = few.min(seconds(path, FEW_TRIALS)?.0);
+            let again = seconds(path, FEW_TRIALS + more)?;
+            many = (many.0.min(again.0), again.1, again.2);
         }
-        times.push((name, (least[1] - least[0]).max(0.0) / (32.0 * n_rounds)));
+        Ok(((many.0 - few).max(0.0), many.1 * more as f64, many.2))
+    };
+    let (mut more, default) = (MORE_TRIALS.0, Cpu::default());
+    while more < MORE_TRIALS.1 && measured((default, None), more)?.0 < LEAST_SECONDS {
+        more *= 4;
+    }
+    let (mut times, mut expected) = (Vec::new(), None);
+    for (name, backend, batch) in paths(job.family) {
+        let (seconds, rounds, traces) = measured((backend, batch), more)?;
+        if expected.get_or_insert_with(|| traces.clone()) != &traces {
+            return Err(Error::CheckSaidNo(format!("{}, {}: the path `{name}` gives other results", job.family, job.name)));
+        }
+        times.push((name, seconds / rounds));
     }
     Ok(PathTimes { job: job.clone(), times })
 }

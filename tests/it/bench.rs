@@ -65,6 +65,7 @@ fn refusals_say_what_to_do() {
         ("--size huge", "expected small or large"),
         ("privat-sums", "did you mean `private-sums`?"),
         ("none.toml", "there is no spec `none.toml`"),
+        ("--paths privat-sums", "no job of the grid holds privat-sums"),
         ("--dense --backend gpu", "means nothing to a GPU"),
     ] {
         assert_eq!(stdout(&bench(&words(line), 2, &[part])), "", "{line}");
