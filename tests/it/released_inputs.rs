@@ -111,9 +111,11 @@ fn a_projection_is_public_and_paid_for() {
     );
     // The largest eigenvalue of the 2 x 2 matrix P^T P.
     let square = |a: usize, b: usize| (0..3).map(|i| matrix[2 * i + a] * matrix[2 * i + b]).sum::<f64>();
-    let (trace, determinant) = (square(0, 0) + square(1, 1), square(0, 0) * square(1, 1) - square(0, 1).powi(2));
-    let stretch = (0.5 * (trace + (trace * trace - 4.0 * determinant).sqrt())).sqrt();
+    let apart = (square(0, 0) - square(1, 1)).hypot(2.0 * square(0, 1));
+    let stretch = (0.5 * (square(0, 0) + square(1, 1) + apart)).sqrt();
     assert!((number(&map["stretch"]) / stretch - 1.0).abs() < 1e-9, "{map}");
+    // The least of any map that keeps squared distances on average.
+    assert!((stretch / 1.5f64.sqrt() - 1.0).abs() < 1e-9, "{map}");
     // Noise of the release without a projection, in a second release of the same data.
     here.fine(&with(&[("-o", "whole.csv")]));
     let (sigma, unit) = (number(&ledger["sigma"]), number(&here.json("whole.csv.ledger.json")["sigma"]));
