@@ -2,18 +2,17 @@
 //!
 //! Without an adapter every test here prints "skipped: no adapter"; with `PRIVATEER_GPU=required` a missing one fails.
 
-use super::backends::replaced;
+use super::gpu::lost_in_the_middle;
 use crate::backends::open_gpu;
 use crate::support::{Ran, run_all, sweep};
-use privateer::engine::{Observer, Options, Preparation, Stop, Trace, Unit, run};
+use privateer::engine::Options;
 use privateer::env::DataFolder;
 use privateer::run::thread_pool;
 use privateer_backend::device::{Device, Precision};
 use privateer_backend::gpu::{Gpu, GpuOptions, Replacement};
 use privateer_backend::{Batched, Counters, Cpu};
 use privateer_config::error::Error;
-use std::collections::{BTreeMap, BTreeSet};
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 const ROUNDS: u64 = 150;
 const TRIALS: u64 = 5;
@@ -152,32 +151,9 @@ fn wrong_lanes_are_found() {
     }
 }
 
-/// Destroys the device when the first rounds have been run.
-struct Destroyer(Gpu, Mutex<BTreeMap<Unit, Trace>>);
-
-impl Observer for Destroyer {
-    fn progressed(&self, _trial_rounds: u64) {
-        self.0.destroy();
-    }
-
-    fn finished(&self, unit: Unit, rows: Trace, _seconds: f64, _counters: &Counters) -> Result<(), Error> {
-        self.1.lock().expect("no panic").insert(unit, rows);
-        Ok(())
-    }
-}
-
 #[test]
 fn a_device_lost_while_it_plays_ahead_changes_no_byte() {
     let Some(gpu) = gpu(Vec::new()) else { return };
     let text = spec(GRID, "mechanism = \"none\"", "0.01", &constant(2.0), "\"log\"");
-    let (backend, said) = replaced(Batched::new(Arc::new(gpu.clone())));
-    let destroyer = Destroyer(gpu, Mutex::default());
-    let (sweep, data) = (sweep(&text), DataFolder::default());
-    let preparation = Preparation::new(&sweep, &data, &backend);
-    let tally =
-        run(&sweep, &preparation, Options::default(), &BTreeSet::new(), &Stop::new(), &destroyer).expect("the CPU goes on");
-    println!("{said:?}, {:?}", tally.counters);
-    assert!(0 < tally.counters.fallbacks, "nothing was lost: this test tests nothing");
-    let rows = destroyer.1.into_inner().expect("no panic");
-    assert!(Ran { rows, counters: tally.counters }.bits() == on_the_cpu(&text));
+    assert!(lost_in_the_middle(gpu, &text, Options::default()) == on_the_cpu(&text));
 }

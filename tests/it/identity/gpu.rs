@@ -8,7 +8,7 @@ use super::followed::over_followed_dictionaries;
 use super::forms::{over_a_gram_table, over_features};
 use crate::backends::{NamedBackend, open_gpu};
 use crate::support::{Ran, sweep};
-use privateer::engine::{Observer, Preparation, Stop, Trace, Unit, run};
+use privateer::engine::{Observer, Options, Preparation, Stop, Trace, Unit, run};
 use privateer::env::DataFolder;
 use privateer_backend::device::{Device, Precision};
 use privateer_backend::gpu::{Gpu, GpuOptions, Replacement};
@@ -71,19 +71,24 @@ impl Observer for Destroyer {
     }
 }
 
-#[test]
-fn a_device_lost_in_the_middle_changes_no_byte() {
-    let Some(gpu) = open_gpu(GpuOptions::default()) else { return };
+/// Runs a spec on a device that is lost after the first rounds; the CPU carries on.
+pub(super) fn lost_in_the_middle(gpu: Gpu, text: &str, options: Options) -> Vec<u64> {
     let (backend, said) = replaced(Batched::new(Arc::new(gpu.clone())));
     let destroyer = Destroyer(gpu, Mutex::default());
-    let (sweep, data) = (sweep(&long()), DataFolder::default());
+    let (sweep, data) = (sweep(text), DataFolder::default());
     let preparation = Preparation::new(&sweep, &data, &backend);
-    let tally = run(&sweep, &preparation, OPTIONS, &BTreeSet::new(), &Stop::new(), &destroyer).expect("the CPU carries on");
+    let tally = run(&sweep, &preparation, options, &BTreeSet::new(), &Stop::new(), &destroyer).expect("the CPU carries on");
     let said = said.lock().expect("no panic");
     println!("{said:?}, {:?}", tally.counters);
     assert!(!said.is_empty() && 0 < tally.counters.fallbacks, "nothing was lost: this test tests nothing");
     let rows = destroyer.1.into_inner().expect("no panic");
-    assert_eq!(Ran { rows, counters: tally.counters }.bits(), expected());
+    Ran { rows, counters: tally.counters }.bits()
+}
+
+#[test]
+fn a_device_lost_in_the_middle_changes_no_byte() {
+    let Some(gpu) = open_gpu(GpuOptions::default()) else { return };
+    assert_eq!(lost_in_the_middle(gpu, &long(), OPTIONS), expected());
 }
 
 /// Tables in several pieces give what whole ones give.
