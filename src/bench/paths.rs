@@ -141,9 +141,9 @@ fn jobs_of(family: &'static str, axes: &[Axis], privacy: &str, policy: &str) -> 
     places.into_iter().map(job).collect()
 }
 
-/// Returns the paths that could serve a job: a backend each, and the trials in lockstep, if they are not the backend's choice.
-fn paths(family: &str) -> Vec<(&'static str, Cpu, Option<usize>)> {
-    let mut paths = vec![("default", Cpu::default(), None), ("one by one", Cpu::default(), Some(1))];
+/// Returns the other paths that could serve a job: a backend each, and the trials in lockstep, if they are not the backend's choice.
+fn other_paths(family: &str) -> Vec<(&'static str, Cpu, Option<usize>)> {
+    let mut paths = vec![("one by one", Cpu::default(), Some(1))];
     match family {
         "sets" => {
             paths.push(("exact scores", Cpu::default().with_sets_screened(false), None));
@@ -180,14 +180,17 @@ pub fn path_times(registry: &Registry, job: &PathJob) -> Result<PathTimes, Error
         }
         Ok(((many.0 - few).max(0.0), many.1 * more as f64, many.2))
     };
-    let (mut more, default) = (MORE_TRIALS.0, Cpu::default());
-    while more < MORE_TRIALS.1 && measured((default, None), more)?.0 < LEAST_SECONDS {
+    let mut more = MORE_TRIALS.0;
+    let mut default = measured((Cpu::default(), None), more)?;
+    while more < MORE_TRIALS.1 && default.0 < LEAST_SECONDS {
         more *= 4;
+        default = measured((Cpu::default(), None), more)?;
     }
-    let (mut times, mut expected) = (Vec::new(), None);
-    for (name, backend, batch) in paths(job.family) {
+    let (seconds, rounds, expected) = default;
+    let mut times = vec![("default", seconds / rounds)];
+    for (name, backend, batch) in other_paths(job.family) {
         let (seconds, rounds, traces) = measured((backend, batch), more)?;
-        if expected.get_or_insert_with(|| traces.clone()) != &traces {
+        if expected != traces {
             return Err(Error::CheckSaidNo(format!("{}, {}: the path `{name}` gives other results", job.family, job.name)));
         }
         times.push((name, seconds / rounds));

@@ -188,8 +188,8 @@ impl AheadPart {
             Err(error) => return Err(scoring_error(error)),
         };
         let n_told = trial.untold.len();
-        let told = answer.actions.iter().zip(&trial.untold);
-        if told.clone().any(|(point, round)| !matches!(round, LaneRound::Forced { point: told, .. } if told == point)) {
+        let mut told = answer.actions.iter().zip(&trial.untold);
+        if told.any(|(point, round)| !matches!(round, LaneRound::Forced { point: told, .. } if told == point)) {
             return Err(untrusted("a device played other points than it was told".to_owned()));
         }
         trial.has_begun = true;
