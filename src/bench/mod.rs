@@ -17,5 +17,5 @@ pub use job::{JOBS, Size, SpeedJob};
 pub use machine::{Machine, PassTimer};
 pub use measure::{BenchOptions, Overrides, measure};
 pub use outcome::Measured;
-pub use paths::{PathJob, PathTimes, path_faults, path_jobs, path_times};
+pub use paths::{PathJob, PathTimes, path_faults, path_jobs, path_times, time_dearer_again};
 pub use table::{TITLES, notes, rows};

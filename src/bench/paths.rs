@@ -2,7 +2,7 @@
 //!
 //! No path changes a result, so each may be taken: the default must be nearly the best, and no job dearer than a larger one.
 
-use crate::engine::Stop;
+use crate::engine::{Stop, Trace};
 use crate::registry::Registry;
 use crate::run::{RunOptions, run_in_memory};
 use crate::spec::Sweep;
@@ -17,8 +17,8 @@ pub const MOST_OF_BEST: f64 = 1.3;
 pub const MOST_OF_LARGER: f64 = 1.5;
 /// Times below this, in seconds a trial-round, are compared as if they were this: what a round costs besides its scores.
 const FLOOR: f64 = 0.5e-6;
-/// Times that each run is made; the fastest counts.
-const REPEATS: usize = 2;
+/// Times that runs are made again beside each other where a ratio is too large; the fastest count.
+const MOST_REPEATS: usize = 5;
 /// Trials of the shorter run; a time is that of the trials which the longer run has more, and does not count what is set up once.
 const FEW_TRIALS: u64 = 16;
 /// The fewest and most of these further trials, and the CPU seconds that they take at least with the default path.
@@ -43,8 +43,23 @@ pub struct PathJob {
 pub struct PathTimes {
     /// The job.
     pub job: PathJob,
-    /// Name of each path and its CPU seconds a trial-round, the default path first.
-    pub times: Vec<(&'static str, f64)>,
+    /// Each path, the default first.
+    pub paths: Vec<TimedPath>,
+    /// Further trials of the longer run.
+    more: u64,
+}
+
+/// A path and the fastest of its runs.
+#[derive(Debug, Clone)]
+pub struct TimedPath {
+    /// Its name.
+    pub name: &'static str,
+    /// Its backend, and its trials in lockstep if they are not the backend's choice.
+    by: (Cpu, Option<usize>),
+    /// CPU seconds of the shorter and of the longer run, and trial-rounds that the longer one has more.
+    few: f64,
+    many: f64,
+    rounds: f64,
 }
 
 /// An axis: the key that it sets, and its values with their names.
@@ -141,9 +156,9 @@ fn jobs_of(family: &'static str, axes: &[Axis], privacy: &str, policy: &str) -> 
     places.into_iter().map(job).collect()
 }
 
-/// Returns the other paths that could serve a job: a backend each, and the trials in lockstep, if they are not the backend's choice.
-fn other_paths(family: &str) -> Vec<(&'static str, Cpu, Option<usize>)> {
-    let mut paths = vec![("one by one", Cpu::default(), Some(1))];
+/// Returns the paths that could serve a job, the default first: a backend each, and its trials in lockstep.
+fn paths_of(family: &str) -> Vec<TimedPath> {
+    let mut paths = vec![("default", Cpu::default(), None), ("one by one", Cpu::default(), Some(1))];
     match family {
         "sets" => {
             paths.push(("exact scores", Cpu::default().with_sets_screened(false), None));
@@ -155,64 +170,98 @@ fn other_paths(family: &str) -> Vec<(&'static str, Cpu, Option<usize>)> {
             paths.push(("pruned", Cpu::default().staying(), None));
         }
     }
-    paths
+    let timed =
+        |(name, backend, batch)| TimedPath { name, by: (backend, batch), few: f64::INFINITY, many: f64::INFINITY, rounds: 1.0 };
+    paths.into_iter().map(timed).collect()
 }
 
-/// Times every path of a job on one thread.
+/// Times every path of a job on one thread, one after the other; then those again that are not clearly slower or faster.
 ///
 /// # Errors
 /// Those of the runs; [`Error::CheckSaidNo`] where two paths give other results.
 pub fn path_times(registry: &Registry, job: &PathJob) -> Result<PathTimes, Error> {
-    let seconds = |(backend, batch): (Cpu, Option<usize>), trials: u64| -> Result<(f64, f64, Vec<_>), Error> {
-        let options = RunOptions { backend: Arc::new(backend), threads: Some(1), batch, ..RunOptions::default() };
-        let sweep = Sweep::parse_with(registry, &job.name, &job.text, &[("trials".into(), "trials".into(), trials.to_string())])?;
-        let rounds = sweep.cells[0].rounds as f64;
-        let started = ProcessTime::now();
-        let traces = run_in_memory(&sweep, &options, &Stop::new(), &())?.traces;
-        Ok((started.elapsed().as_secs_f64(), rounds, traces))
-    };
-    let measured = |path: (Cpu, Option<usize>), more: u64| -> Result<(f64, f64, Vec<_>), Error> {
-        let (mut few, mut many) = (f64::INFINITY, (f64::INFINITY, 1.0, Vec::new()));
-        for _ in 0..REPEATS {
-            few = few.min(seconds(path, FEW_TRIALS)?.0);
-            let again = seconds(path, FEW_TRIALS + more)?;
-            many = (many.0.min(again.0), again.1, again.2);
-        }
-        Ok(((many.0 - few).max(0.0), many.1 * more as f64, many.2))
-    };
-    let mut more = MORE_TRIALS.0;
-    let mut default = measured((Cpu::default(), None), more)?;
-    while more < MORE_TRIALS.1 && default.0 < LEAST_SECONDS {
-        more *= 4;
-        default = measured((Cpu::default(), None), more)?;
+    let mut times = PathTimes { job: job.clone(), paths: paths_of(job.family), more: MORE_TRIALS.0 };
+    let mut expected = times.measure(registry, 0)?;
+    while times.more < MORE_TRIALS.1 && times.paths[0].many - times.paths[0].few < LEAST_SECONDS {
+        times.more *= 4;
+        times.paths[0].many = f64::INFINITY;
+        expected = times.measure(registry, 0)?;
     }
-    let (seconds, rounds, expected) = default;
-    let mut times = vec![("default", seconds / rounds)];
-    for (name, backend, batch) in other_paths(job.family) {
-        let (seconds, rounds, traces) = measured((backend, batch), more)?;
-        if expected != traces {
+    for place in (1..times.paths.len()).chain(0..times.paths.len()) {
+        if times.measure(registry, place)? != expected {
+            let name = times.paths[place].name;
             return Err(Error::CheckSaidNo(format!("{}, {}: the path `{name}` gives other results", job.family, job.name)));
         }
-        times.push((name, seconds / rounds));
     }
-    Ok(PathTimes { job: job.clone(), times })
+    for _ in 0..MOST_REPEATS {
+        if times.of_best() <= MOST_OF_BEST {
+            break;
+        }
+        let best = times.best();
+        times.measure(registry, 0)?;
+        times.measure(registry, best)?;
+    }
+    Ok(times)
+}
+
+/// Times the default paths of jobs again that seem to take longer than a larger one.
+///
+/// # Errors
+/// Those of the runs.
+pub fn time_dearer_again(registry: &Registry, all: &mut [PathTimes]) -> Result<(), Error> {
+    for _ in 0..MOST_REPEATS {
+        for (small, large, _) in dearer(all) {
+            all[small].measure(registry, 0)?;
+            all[large].measure(registry, 0)?;
+        }
+    }
+    Ok(())
+}
+
+impl TimedPath {
+    /// Returns the CPU seconds a trial-round.
+    pub fn seconds(&self) -> f64 {
+        (self.many - self.few).max(0.0) / self.rounds
+    }
 }
 
 impl PathTimes {
-    /// Returns the CPU seconds a trial-round of the path that is taken.
-    pub fn default_time(&self) -> f64 {
-        self.times[0].1
+    /// Makes the runs of a path once more; the fastest count. Returns the results of the longer one.
+    fn measure(&mut self, registry: &Registry, place: usize) -> Result<Vec<Trace>, Error> {
+        let path = &mut self.paths[place];
+        let run = |trials: u64| -> Result<_, Error> {
+            let (backend, batch) = path.by;
+            let options = RunOptions { backend: Arc::new(backend), threads: Some(1), batch, ..RunOptions::default() };
+            let trials = ("trials".into(), "trials".into(), trials.to_string());
+            let sweep = Sweep::parse_with(registry, &self.job.name, &self.job.text, &[trials])?;
+            let rounds = sweep.cells[0].rounds as f64;
+            let started = ProcessTime::now();
+            let traces = run_in_memory(&sweep, &options, &Stop::new(), &())?.traces;
+            Ok((started.elapsed().as_secs_f64(), rounds, traces))
+        };
+        let (few, _, _) = run(FEW_TRIALS)?;
+        let (many, rounds, traces) = run(FEW_TRIALS + self.more)?;
+        path.few = path.few.min(few);
+        path.many = path.many.min(many);
+        path.rounds = rounds * self.more as f64;
+        Ok(traces)
     }
 
-    /// Returns the fastest path.
-    pub fn best(&self) -> (&'static str, f64) {
-        let faster = |best: (&'static str, f64), path: &(&'static str, f64)| if path.1 < best.1 { *path } else { best };
-        self.times.iter().fold(self.times[0], faster)
+    /// Returns the CPU seconds a trial-round of the path that is taken.
+    pub fn default_time(&self) -> f64 {
+        self.paths[0].seconds()
+    }
+
+    /// Returns the place of the fastest path.
+    pub fn best(&self) -> usize {
+        let faster =
+            |best: usize, place: usize| if self.paths[place].seconds() < self.paths[best].seconds() { place } else { best };
+        (1..self.paths.len()).fold(0, faster)
     }
 
     /// Returns the time of the default path, in those of the best one.
     pub fn of_best(&self) -> f64 {
-        self.default_time().max(FLOOR) / self.best().1.max(FLOOR)
+        self.default_time().max(FLOOR) / self.paths[self.best()].seconds().max(FLOOR)
     }
 }
 
@@ -220,26 +269,28 @@ impl PathTimes {
 pub fn path_faults(all: &[PathTimes]) -> Vec<String> {
     let mut faults = Vec::new();
     for times in all.iter().filter(|times| MOST_OF_BEST < times.of_best()) {
-        let (job, (best, _)) = (&times.job, times.best());
+        let (job, best) = (&times.job, times.paths[times.best()].name);
         faults.push(format!("{}, {}: `{best}` is {:.2} times as fast as the default", job.family, job.name, times.of_best()));
     }
-    for small in all {
-        let is_larger = |large: &&PathTimes| {
-            let (small, large) = (&small.job, &large.job);
-            small.family == large.family
-                && small.sizes != large.sizes
-                && small.sizes.iter().zip(&large.sizes).all(|(a, b)| a <= b)
-        };
-        let cheapest = all.iter().filter(is_larger).min_by(|a, b| a.default_time().total_cmp(&b.default_time()));
-        if let Some(large) = cheapest {
-            let ratio = small.default_time().max(FLOOR) / large.default_time().max(FLOOR);
-            if MOST_OF_LARGER < ratio {
-                let (job, larger) = (&small.job, &large.job);
-                faults.push(format!("{}: {} takes {ratio:.2} times as long as {}", job.family, job.name, larger.name));
-            }
-        }
+    for (small, large, ratio) in dearer(all) {
+        let (job, larger) = (&all[small].job, &all[large].job);
+        faults.push(format!("{}: {} takes {ratio:.2} times as long as {}", job.family, job.name, larger.name));
     }
     faults
+}
+
+/// Returns each job that takes too long beside a larger one, with the cheapest larger one and the ratio of their times.
+fn dearer(all: &[PathTimes]) -> Vec<(usize, usize, f64)> {
+    let is_larger = |small: &PathJob, large: &PathJob| {
+        small.family == large.family && small.sizes != large.sizes && small.sizes.iter().zip(&large.sizes).all(|(a, b)| a <= b)
+    };
+    let cheapest = |small: usize| {
+        let larger = (0..all.len()).filter(|&large| is_larger(&all[small].job, &all[large].job));
+        larger.min_by(|&a, &b| all[a].default_time().total_cmp(&all[b].default_time()))
+    };
+    let ratio = |small: usize, large: usize| all[small].default_time().max(FLOOR) / all[large].default_time().max(FLOOR);
+    let pairs = (0..all.len()).filter_map(|small| cheapest(small).map(|large| (small, large, ratio(small, large))));
+    pairs.filter(|&(_, _, ratio)| MOST_OF_LARGER < ratio).collect()
 }
 
 #[cfg(test)]
@@ -260,7 +311,8 @@ mod tests {
     fn faults_are_found() {
         let times = |place: usize, default: f64, dense: f64| {
             let job = PathJob { family: "exact", sizes: vec![place, 0], name: format!("points {place}"), text: String::new() };
-            PathTimes { job, times: vec![("default", 1e-6 * default), ("dense", 1e-6 * dense)] }
+            let path = |name, us| TimedPath { name, by: (Cpu::default(), None), few: 0.0, many: 1e-6 * us, rounds: 1.0 };
+            PathTimes { job, paths: vec![path("default", default), path("dense", dense)], more: 0 }
         };
         assert_eq!(path_faults(&[times(0, 1.0, 0.9), times(1, 3.0, 2.5), times(2, 2.1, 4.0)]), Vec::<String>::new());
         let faults = path_faults(&[times(0, 1.0, 0.9), times(1, 3.0, 2.0), times(2, 1.9, 4.0)]);

@@ -230,18 +230,18 @@ fn paths(registry: &Registry, words: &[String], json: bool) -> Result<(), Error>
     let mut all = Vec::new();
     for job in &jobs {
         let times = bench::path_times(registry, job)?;
-        let us = |seconds: f64| format!("{:.2}", 1e6 * seconds);
         if json {
             let paths: serde_json::Map<_, _> =
-                times.times.iter().map(|(path, seconds)| ((*path).to_owned(), (1e6 * seconds).into())).collect();
+                times.paths.iter().map(|path| (path.name.to_owned(), (1e6 * path.seconds()).into())).collect();
             say(&serde_json::json!({ "family": job.family, "job": job.name, "us_per_trial_round": paths }).to_string());
         } else {
-            let paths = times.times.iter().map(|(path, seconds)| format!("{path} {}", us(*seconds)));
+            let paths = times.paths.iter().map(|path| format!("{} {:.2}", path.name, 1e6 * path.seconds()));
             let paths = paths.collect::<Vec<_>>().join(", ");
             say(&format!("{}, {}: {:.2} of the best; µs: {paths}", job.family, job.name, times.of_best()));
         }
         all.push(times);
     }
+    bench::time_dearer_again(registry, &mut all)?;
     let faults = bench::path_faults(&all);
     if faults.is_empty() { Ok(()) } else { Err(Error::CheckSaidNo(faults.join("; "))) }
 }
