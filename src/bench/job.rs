@@ -61,7 +61,7 @@ macro_rules! job {
 /// Many points and features, for fewer rounds.
 const FEATURES: &[(&str, &str)] = &[("environment.domain.points", "10000"), ("policy.*.features.nodes", "12"), ("rounds", "100")];
 
-pub static JOBS: [SpeedJob; 12] = [
+pub static JOBS: [SpeedJob; 16] = [
     job!("constant-factor", "GP-UCB over quadrature Fourier features, exploration factor 2", FEATURES),
     job!("theory-factor", "the same with the theorem's exploration factor", FEATURES),
     job!("wide-factor", "the same with a factor that explores nearly every point", FEATURES),
@@ -86,6 +86,22 @@ pub static JOBS: [SpeedJob; 12] = [
         &[("sweep.product.\"environment.noise.sd\"", "[0.1, 0.11, 0.12, 0.13, 0.14, 0.15, 0.16, 0.17, 0.18, 0.19]")]
     ),
     job!("many-points", "a large domain", &[("environment.domain.points", "1000")]),
+    job!(
+        "private-table",
+        "IGP-UCB with the exact posterior under local Laplace noise, in 2 and 8 dimensions",
+        &[("environment.domain.points", "10000"), ("rounds", "200")]
+    ),
+    job!(
+        "private-line",
+        "private sums of a line, released every round and every tenth",
+        &[("environment.domain.points", "1000")]
+    ),
+    job!(
+        "decision-sets",
+        "rounds whose decision set is 25 random points",
+        &[("environment.domain.points", "10000"), ("environment.sets.points", "1000"), ("rounds", "100")]
+    ),
+    job!("middle-domain", "IGP-UCB over 300 points under local Laplace noise", &[("rounds", "20000")]),
 ];
 
 #[cfg(test)]

@@ -16,7 +16,7 @@ pub struct Population {
 }
 
 impl Population {
-    /// Reads the keys that every environment has; `None` where each round has a new user.
+    /// Reads the keys that every environment and problem has; `None` where each round has a new user.
     pub fn parse(args: &Args<'_>) -> Option<Self> {
         let doc = "number of people, of whom one takes part in each round, where users are not the rows of a file; private mechanisms cover all rounds of a person";
         let people = args.count("population", doc).between(1, u64::from(u32::MAX)).optional("a new user in every round");

@@ -39,14 +39,14 @@ const KINDS: [(&str, Items); 14] = [
     ("policy", |registry| each(registry, POLICIES, |_| ())),
     ("contextual-policy", |registry| each(registry, CONTEXTUAL_POLICIES, |_| ())),
     ("features", |registry| each(registry, FEATURES, |_| ())),
-    ("problem", |registry| each(registry, PROBLEMS, |_| ())),
+    ("problem", |registry| each(registry, PROBLEMS, population)),
     ("set", |registry| each(registry, SETS, |_| ())),
     ("loss", |registry| each(registry, LOSSES, |_| ())),
     ("gradient-noise", |_| GRADIENT_NOISES.iter().map(|entry| without_keys((entry.name, entry.summary, entry.paper))).collect()),
     ("learner", |registry| each(registry, LEARNERS, |args| drop(Rates::parse(args)))),
 ];
 
-/// Reads the keys that all environments share.
+/// Reads the keys that all environments and problems share.
 fn population(args: &Args<'_>) {
     let _ = Population::parse(args);
 }

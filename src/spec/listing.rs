@@ -18,7 +18,7 @@ pub fn listing(registry: &Registry, kind: &str) -> Vec<Kind> {
             builtin.documented(|args| drop(PrivacyPlan::parse(args, &table, true, Protection::Rewards, Participation::ONCE)))
         }
         "gradient-noise" => builtin.documented(|args| {
-            online::request(args, true);
+            online::request(args, true, Participation::ONCE);
         }),
         "curator" => builtin.documented(|args| drop(CuratorPlan::parse(args, &table))),
         _ => return entries,

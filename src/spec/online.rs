@@ -5,6 +5,7 @@ use super::places::KeyPlaces;
 use super::privacy::{self, RequestDocs};
 use super::reader::SpecReader;
 use super::written::{ListWords, Listed, PartRead, json_of, listed, nested, note_defaults, overlaid, part, tables, written_json};
+use crate::env::Population;
 use crate::oco::learner::{GradientRequest, LearnerPlan, Rates};
 use crate::oco::problem::ProblemPlan;
 use crate::registry::{LEARNERS, PROBLEMS};
@@ -50,7 +51,9 @@ impl OnlinePlan {
 }
 
 /// Reads `[privacy]`.
-pub(super) fn request(args: &Args<'_>, stated: bool) -> GradientRequest {
+///
+/// * `people` — how often people of the problem's population take part
+pub(super) fn request(args: &Args<'_>, stated: bool, people: Participation) -> GradientRequest {
     let words = ["auto", "none", "gaussian", "generalized-gaussian", "privunit", "laplace", "gumbel"];
     let mut spec = privacy::request(
         args,
@@ -62,7 +65,7 @@ pub(super) fn request(args: &Args<'_>, stated: bool) -> GradientRequest {
             ..RequestDocs::DEFAULT
         },
     );
-    spec.budget.participation = privacy::participation(args, &spec, Participation::ONCE);
+    spec.budget.participation = privacy::participation(args, &spec, people);
     let clips = match args.word(
         "clip",
         "whether features and gradients are clipped; `auto`: not in the as-printed calibration",
@@ -96,9 +99,15 @@ pub(super) fn cells_at(
     let sink = reader.sink;
     let top = Args::new(table, "", sink);
     let (problems, learners) = (top.items(PROBLEMS), top.items(LEARNERS).names());
-    let read = |kind: &str, args: &Args<'_>| Some(Arc::from(problems.read(kind, args)?));
-    let problem: Option<PartRead<Arc<ProblemPlan>>> =
+    let read = |kind: &str, args: &Args<'_>| {
+        let population = Population::parse(args);
+        Some((Arc::from(problems.read(kind, args)?), population))
+    };
+    let problem: Option<PartRead<(Arc<ProblemPlan>, Option<Population>)>> =
         part((&top, table), "problem", "name of the problem's random streams", &problems.names(), read);
+    let people = (problem.as_ref())
+        .and_then(|problem| Some(reader.people_of(rounds, &problem.label, problem.plan.1?)))
+        .unwrap_or_default();
     let problem_json = json_of(table, "problem");
     let base_privacy = nested(table, "privacy");
     let Some(items) = tables(&top, table, "learner") else { return };
@@ -114,7 +123,7 @@ pub(super) fn cells_at(
         args.finish();
         let (privacy_table, own) = overlaid(base_privacy, written, "privacy");
         let privacy_args = Args::new(&privacy_table, "privacy", sink);
-        let request = request(&privacy_args, base_privacy.is_some() || own);
+        let request = request(&privacy_args, base_privacy.is_some() || own, people.participation);
         if learner.is_private && request.spec.mechanism != "none" && !privacy_args.has("epsilon") {
             privacy_args.missing("epsilon", "a finite number > 0, the privacy loss of one sample over the whole run");
             continue;
@@ -132,12 +141,12 @@ pub(super) fn cells_at(
             rounds,
             environment_key: format!("{rounds} {problem_json}").into(),
             environment_place: problem.place.clone(),
-            people: None,
+            people: people.words.clone(),
             role: Role::Listed,
             tuning: None,
             tuned: None,
             task: Task::Online(Box::new(OnlinePlan {
-                problem: Arc::clone(&problem.plan),
+                problem: Arc::clone(&problem.plan.0),
                 learner,
                 rates,
                 request,

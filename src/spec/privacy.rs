@@ -248,11 +248,11 @@ fn automatic_for_need(entry: SumsEntry, request: &mut Request, facts: &RewardFac
     SUMS.iter().copied().find(|other| other.name == name).unwrap_or(entry)
 }
 
-/// Reads how often one user takes part; as often as the people of the environment where that is not stated.
+/// Reads how often one user takes part; as often as the people of the population where that is not stated.
 ///
-/// * `people` — how often people of the environment take part; noise for less is refused
+/// * `people` — how often people of the population take part; noise for less is refused
 pub(super) fn participation(args: &Args<'_>, request: &Request, people: Participation) -> Participation {
-    let doc = "rounds of one user that the budget covers together; absent: those of `environment.population`";
+    let doc = "rounds of one user that the budget covers together; absent: those of `population`";
     let count = args.count("participations", doc).between(1, 1_000_000).or(people.count);
     let apart = if args.has("participations") { 1 } else { people.separation };
     let separation = args.count("separation", "least distance in rounds between two of them").between(1, 1 << 40).or(apart);
@@ -267,9 +267,9 @@ pub(super) fn participation(args: &Args<'_>, request: &Request, people: Particip
         None
     };
     if let Some((key, stated, found)) = wrong.filter(|_| request.mechanism != "none") {
-        let message = format!("`{key}` is {stated}, and {found} for a person of the environment's population");
+        let message = format!("`{key}` is {stated}, and {found} for a person of the `population`");
         let fits = format!("`participations = {}` and `separation = {}`, or neither key", people.count, people.separation);
-        args.reject_with_hint(key, message, fits, Some("a larger `environment.population` returns less often".to_owned()));
+        args.reject_with_hint(key, message, fits, Some("a larger `population` returns less often".to_owned()));
     }
     Participation { count, separation }
 }

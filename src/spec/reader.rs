@@ -207,12 +207,17 @@ impl<'a> SpecReader<'a> {
         let Some(PartRead { label, plan: (_, Some(population)), .. }) = environment.read.as_deref() else {
             return People::default();
         };
-        let count = || {
-            let seed = run_keys::seed(&Args::new(&self.unswept, "", self.sink));
-            let participation = population.participation(rounds, &Streams::new(seed, &**label));
-            Some(People { participation, words: Some(population.words(rounds, participation).into()) })
-        };
+        let count = || Some(self.people_of(rounds, label, *population));
         self.people.of(self.sink, (keys.rounds, keys.environment), count).unwrap_or_default()
+    }
+
+    /// Returns how often people of a population take part in these rounds.
+    ///
+    /// * `label` — of the environment or problem, whose streams draw them
+    pub(super) fn people_of(&self, rounds: u64, label: &str, population: Population) -> People {
+        let seed = run_keys::seed(&Args::new(&self.unswept, "", self.sink));
+        let participation = population.participation(rounds, &Streams::new(seed, label));
+        People { participation, words: Some(population.words(rounds, participation).into()) }
     }
 
     /// Reads the policy at place `i` of the list; `None` after a mistake.

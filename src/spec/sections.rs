@@ -50,7 +50,7 @@ pub(super) struct SectionRead<T> {
 /// An environment of either kind with its population, if it has one.
 pub(super) type PlanWithPeople = (PlanSetting, Option<Population>);
 
-/// Says how often people of an environment take part in a cell's rounds.
+/// Says how often people of a population take part in a cell's rounds.
 #[derive(Clone, Default)]
 pub(super) struct People {
     pub(super) participation: Participation,

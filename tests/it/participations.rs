@@ -295,8 +295,8 @@ fn populations_state_how_often_people_return() {
         stderr(&output)
     };
     for (privacy, found) in [
-        ("participations = 3\nseparation = 20", "`participations` is 3, and 4 for a person of the environment's population"),
-        ("participations = 4\nseparation = 21", "`separation` is 21, and 20 for a person of the environment's population"),
+        ("participations = 3\nseparation = 20", "`participations` is 3, and 4 for a person of the `population`"),
+        ("participations = 4\nseparation = 21", "`separation` is 21, and 20 for a person of the `population`"),
         ("participations = 1", "`participations = 4` and `separation = 20`, or neither key"),
     ] {
         let said = refused(&spec("population = 20", privacy));
@@ -308,6 +308,40 @@ fn populations_state_how_often_people_return() {
     let file = "rounds = 5\n[environment]\nkind = \"contexts-table\"\nfile = \"t.csv\"\nsynthetic = true\nnumbers = [\"a\"]\nlabel = \"b\"\n\
                 cuts = [1]\npopulation = 3\n[[policy]]\nkind = \"linucb\"\n";
     assert!(refused(file).contains("the people of `contexts-table` are the rows of its file"));
+}
+
+/// The population of a learner's problem has the price of the same returns stated; a second pass over it has no price.
+#[test]
+fn people_of_a_problem_return() {
+    let spec = |problem: &str, privacy: &str, learner: &str| {
+        format!(
+            "rounds = 64\n[problem]\nkind = \"linear-regression\"\ndimension = 3\n{problem}\n\
+             set = {{ kind = \"lp-ball\", p = 2, radius = 1.0 }}\n[privacy]\nepsilon = 2.0\ndelta = 1e-3\n{privacy}\n\
+             [[learner]]\nkind = \"{learner}\"\n"
+        )
+    };
+    for learner in ["dp-tofw", "local-md", "noisy-sfw"] {
+        let of = |problem: &str, privacy: &str| {
+            let quote = priced(&spec(problem, privacy, learner), 1, &[]).0.remove(0);
+            let stated = &quote["threat_model"]["participations"];
+            let number = |key: &str| stated[key].as_u64().unwrap_or(1);
+            assert!(epsilon_of(&quote) <= 2.0 + 1e-9, "{quote}");
+            let size = quote["noise_size"].as_f64().expect("a size");
+            (number("covered"), number("separation"), size.to_bits(), quote["notes"].to_string())
+        };
+        let once = of("", "");
+        let stated = of("", "participations = 4\nseparation = 20");
+        let (covered, separation, noise, notes) = of("population = 20", "");
+        assert_eq!((covered, separation, noise), (4, 20, stated.2), "{learner}: {notes}");
+        assert!(notes.contains("population of 20, in turn, a person takes part in up to 4 rounds"), "{learner}: {notes}");
+        assert!(f64::from_bits(once.2) < f64::from_bits(noise), "{learner}");
+        assert_eq!(of("population = 64", "").2, once.2, "{learner}");
+        assert!(4 < of("population = 20\narrivals = \"drawn\"", "").0, "{learner}");
+    }
+    let output =
+        folder_with(&spec("population = 20", "participations = 3\nseparation = 20", "dp-tofw")).run(&["check", "spec.toml"]);
+    assert_eq!(code(&output), Some(2));
+    assert!(stderr(&output).contains("`participations` is 3, and 4 for a person of the `population`"), "{}", stderr(&output));
 }
 
 /// The radius of scaled inputs is stated in the units of the inputs: there it is what the noise covers.

@@ -7,7 +7,7 @@
 //! |---|---|---|---|
 //! | a row | features | block pruning (`pruning`) | [`PRUNED_FEATURES`] |
 //! | a row | covariances | block pruning | [`PRUNED_COVARIANCES`] |
-//! | a row | smaller, or a trial that pruning does not serve | dense scores (`trial`) | see [`PathCost::leaves`] |
+//! | a row | smaller, or a trial that pruning does not serve | dense scores (`trial`) | [`PathCost::leaves`] |
 //! | everything | features | interpolation from pivots (`pivots`) | see [`pivots_pay`] |
 //! | everything | otherwise | one f32 product (`factor`) | |
 //! | either | a decision set | exact scores of its points, without a screen | see [`screens_set`] |
@@ -18,11 +18,11 @@ use crate::UpdateKind;
 use privateer_gp::posterior::CovariancePosterior;
 use privateer_gp::score::{Basis, FeatureTable};
 
-/// Fewest points over features with block pruning.
+/// Fewest multiply-adds of a dense round over features with block pruning: points times features and [`WORK_OF_A_SCORE`].
 ///
-/// Dense to pruned CPU time of whole runs at 1024 points: 1.3 (`constant-factor`), 0.97 (`theory-factor`), 0.99
-/// (`wide-factor`), 1.1 (`random-features`); in a slower hour 0.91 for `theory-factor`. At 512 points it loses.
-const PRUNED_FEATURES: usize = 1024;
+/// Dense to pruned CPU time of rounds that settle (a constant factor): with 512 points and 16, 64 and 144 features 0.7, 0.9 and 0.8;
+/// with 1000 points and 16, 36, 64 and 144 features 1.0, 1.4, 1.7 and 2.5.
+const PRUNED_FEATURES: usize = 48_000;
 
 /// Fewest points over covariances with block pruning.
 ///
@@ -33,22 +33,20 @@ const PRUNED_COVARIANCES: usize = 4096;
 /// Estimated cost of a point's score in a scored block (square root included), in multiply-adds.
 pub const WORK_OF_A_SCORE: usize = 16;
 
-/// Multiply-adds per point by which block pruning may exceed the dense path.
+/// Multiply-adds per point by which block pruning may exceed the dense path: what exploring all blocks takes.
 ///
-/// The first rounds, which must see all blocks, use them.
-const START: usize = 2 * WORK_OF_A_SCORE;
+/// Trials with a constant factor that settle exceed it by 30 to 110 on the way (half of them, with 36 features and local noise); those
+/// that never settle lose some 50 µs by it with 1000 points.
+const START: usize = 128;
 
-/// Number of points up to which the dense path reads its data from a second-level cache.
-const MOST_IN_CACHE: usize = 2048;
-
-/// Time of a counted multiply-add with block pruning, in those of the dense path.
+/// Sizes of a table of features, in bytes, up to which a counted multiply-add with block pruning takes that many of the dense path.
 ///
-/// Measured in whole runs over features: 2.4 to 3.4 with 1024 points, 0.3 to 0.8 with 10 000. There 4.5 in place of 3 takes 7 %
-/// off `theory-factor` and 4 % off `wide-factor`, and 7 loses 9 % on `constant-factor`. Over covariances, where pruning begins
-/// beyond the cache and costs per visited point what the dense path does, 0.5: a trial does not come back, and with 1 those
-/// over 30 000 points left within 300 rounds, after which a round took 310 us in place of 100.
-const DEARER_IN_CACHE: f64 = 4.5;
-const DEARER_OVER_FEATURES: f64 = 1.0;
+/// Measured over 1000 to 10 000 points and 16 to 144 features: a multiply-add of the dense path takes .08 to .1 ns where a second-level
+/// cache holds the table, .15 beyond and more beyond the next; one with block pruning takes .25 to .45. Over covariances, where pruning
+/// begins beyond the cache and costs per visited point what the dense path does, 0.5: a trial does not come back, and with 1 those over
+/// 30 000 points left within 300 rounds, after which a round took 310 us in place of 100.
+const DEARER_OVER_FEATURES: [(usize, f64); 2] = [(1 << 20, 4.5), (5 << 19, 2.5)];
+const DEARER_BEYOND: f64 = 1.0;
 const DEARER_OVER_COVARIANCES: f64 = 0.5;
 
 /// Fewest visited points with which a trial over features moves to the dense path because of its work.
@@ -56,7 +54,7 @@ const DEARER_OVER_COVARIANCES: f64 = 0.5;
 /// A product over features costs as much for the first point as for any other, and many trials stop exploring before that.
 const FEWEST_VISITED: usize = 16;
 
-/// Most bytes of a trial's columns; beyond this the trial moves to the dense path.
+/// Most bytes of the columns that a trial's blocks hold; beyond this the trial moves to the dense path.
 pub const MOST_COLUMN_BYTES: usize = 1 << 28;
 
 /// Largest number of trials in lockstep over a table.
@@ -94,10 +92,12 @@ pub fn screens_set(size: usize, n_points: usize, functions: f64, update_kind: Up
     n_points as f64 * screened <= size as f64 * exact
 }
 
-/// Returns whether a trial begins with block pruning, by the size of its domain.
+/// Returns whether a trial begins with block pruning, by the size of its domain; `basis` may hold a sample of the points.
 pub fn prunes(basis: &Basis, n_points: usize) -> bool {
-    let fewest = if matches!(basis, Basis::Table(_)) { PRUNED_FEATURES } else { PRUNED_COVARIANCES };
-    fewest <= n_points
+    match basis {
+        Basis::Table(table) => PRUNED_FEATURES <= n_points * (table.n_features + WORK_OF_A_SCORE),
+        Basis::Gram(_) | Basis::Own(_) => PRUNED_COVARIANCES <= n_points,
+    }
 }
 
 /// Counted multiply-adds of a trial with block pruning, and estimated ones of the dense path.
@@ -109,19 +109,22 @@ pub struct PathCost {
     pub dense: usize,
     /// Number of candidates beyond the first, summed over rounds.
     pub extra: usize,
+    /// Bytes of the columns that blocks hold.
+    pub column_bytes: usize,
 }
 
 impl PathCost {
     /// Returns whether the trial moves to the dense path, for the rest of its rounds.
-    pub fn leaves(&self, n_points: usize, visited: usize, over_features: bool) -> bool {
-        let share = match over_features {
-            true if n_points <= MOST_IN_CACHE => DEARER_IN_CACHE,
-            true => DEARER_OVER_FEATURES,
-            false => DEARER_OVER_COVARIANCES,
-        };
-        let explores = !over_features || FEWEST_VISITED <= visited;
+    ///
+    /// * `n_features` — number of features; `None` over covariances
+    pub fn leaves(&self, n_points: usize, visited: usize, n_features: Option<usize>) -> bool {
+        let share = n_features.map_or(DEARER_OVER_COVARIANCES, |m| {
+            let held = DEARER_OVER_FEATURES.iter().find(|(bytes, _)| 8 * n_points * m <= *bytes);
+            held.map_or(DEARER_BEYOND, |&(_, share)| share)
+        });
+        let explores = n_features.is_none() || FEWEST_VISITED <= visited;
         let is_dearer = (self.dense as f64) < share * (self.work as f64 - (START * n_points) as f64);
-        (explores && is_dearer) || n_points < self.extra || MOST_COLUMN_BYTES < 8 * visited * n_points
+        (explores && is_dearer) || n_points < self.extra || MOST_COLUMN_BYTES < self.column_bytes
     }
 }
 

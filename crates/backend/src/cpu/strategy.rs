@@ -43,9 +43,9 @@ impl Cpu {
         }
         let column = 8.0 * n_points as f64;
         // The cap is tested after a round, which may have added a point.
-        let k = visited.min(MOST_COLUMN_BYTES as f64 / column + 1.0);
+        let columns = (visited * column).min(MOST_COLUMN_BYTES as f64 + column);
         // As for a Gram posterior's memory: a factor that grows by a quarter exists twice while it grows.
-        k * (column + 8.0 * MOST_STREAKS_KEPT as f64 + 8.0 * 2.5 * k) + 96.0 * n_points as f64
+        columns + visited * (8.0 * MOST_STREAKS_KEPT as f64 + 8.0 * 2.5 * visited) + 96.0 * n_points as f64
     }
 
     /// Prepares the data that all trials over one basis share, which cannot fail here.

@@ -77,7 +77,7 @@ impl Covariance {
     #[inline(always)]
     pub fn column<const FUSED: bool>(&self, point: usize, block: usize, order: &BlockOrder, out: &mut [f64]) {
         match self {
-            Self::Features(source) => source.column::<FUSED>(point, block, out),
+            Self::Features(source) => source.column::<FUSED>(point, block, order, out),
             Self::Formula(formula) => formula.column::<FUSED>(point, block, out),
             Self::Entries(entries) => entries.write(point, &order.points[block * out.len()..], out),
         }

@@ -59,6 +59,14 @@ pub struct GramRows {
 }
 
 impl History {
+    /// Returns the number of features; `None` over covariances.
+    pub fn n_features(&self) -> Option<usize> {
+        match self {
+            Self::Features(features) => Some(features.table.n_features),
+            Self::Gram(_) => None,
+        }
+    }
+
     /// Creates the history before the first observation; `table` for a basis of features.
     pub fn new(table: Option<Arc<FeatureTable>>) -> Self {
         match table {

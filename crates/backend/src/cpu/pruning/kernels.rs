@@ -55,6 +55,22 @@ pub fn weighted_sum<const FUSED: bool>(weights: &[f64], columns: &[f64], out: &m
     }
 }
 
+/// Returns `sum_i a_i b_i`.
+#[inline(always)]
+pub fn fused_dot<const FUSED: bool>(a: &[f64], b: &[f64]) -> f64 {
+    let mut sums = [0.0; LANES];
+    let ((a, a_rest), (b, b_rest)) = (a.as_chunks::<LANES>(), b.as_chunks::<LANES>());
+    for (a, b) in a.iter().zip(b) {
+        for lane in 0..LANES {
+            sums[lane] = multiply_add::<FUSED>(a[lane], b[lane], sums[lane]);
+        }
+    }
+    for (lane, (&a, &b)) in a_rest.iter().zip(b_rest).enumerate() {
+        sums[lane] = multiply_add::<FUSED>(a, b, sums[lane]);
+    }
+    sums.iter().sum()
+}
+
 /// Computes `out *= sum_i weights_i columns_i`.
 #[inline(always)]
 pub fn multiply_sum<const FUSED: bool>(weights: &[f64], columns: &[f64], out: &mut [f64]) {

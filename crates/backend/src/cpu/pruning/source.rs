@@ -1,6 +1,6 @@
 //! Evaluates a feature table's kernel `phi(x) · phi(x')` with as few multiply-adds as possible.
 
-use super::kernels::{multiply_sum, weighted_sum};
+use super::kernels::{fused_dot, multiply_sum, weighted_sum};
 use super::lattice::Lattice;
 use super::order::BlockOrder;
 use super::products::{self, BlockProducts, Components, Frequency};
@@ -126,8 +126,18 @@ impl Source {
 
     /// Writes `k(point, x)` for the points of a block; `out` has one entry per point.
     #[inline(always)]
-    pub fn column<const FUSED: bool>(&self, point: usize, block: usize, out: &mut [f64]) {
+    pub fn column<const FUSED: bool>(&self, point: usize, block: usize, order: &BlockOrder, out: &mut [f64]) {
         let size = out.len();
+        if let [factor] = self.factors.as_slice()
+            && !factor.is_by_block()
+        {
+            let row = factor.row(point);
+            let points = &order.points[block * size..];
+            for (out, &x) in out.iter_mut().zip(points) {
+                *out = fused_dot::<FUSED>(row, factor.row(x as usize));
+            }
+            return;
+        }
         self.product::<FUSED>(point, |factor| factor.block(block, size), out);
     }
 
@@ -248,5 +258,39 @@ impl Tensor {
             most = most.max(square);
         }
         most.sqrt() * (1.0 + 1e-9)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::order::BlockCoordinates;
+    use super::*;
+
+    /// A large table, whose vectors are not held by block, gives the same kernel values; so does the padded last block.
+    #[test]
+    fn columns_by_row_are_those_by_block() {
+        for (n, m) in [(70, 3), (100, 32), (330, 75), (5, 200)] {
+            let values = (0..n * m).map(|at| libm::sin((at * at % 1009) as f64)).collect();
+            let table =
+                FeatureTable { n_points: n, n_features: m, values, residual: vec![0.0; n], kernel_error: 0.0, form: None };
+            let order = BlockOrder::halved(n, BlockOrder::size_for(n), BlockCoordinates::of(&table));
+            let norm = (m as f64).sqrt();
+            let by_block = Source::of(&Arc::new(table.clone()), &order, norm);
+            let mut by_row = Source::of(&Arc::new(table), &order, norm);
+            by_row.factors[0].keep_rows_alone();
+            for block in 0..order.points.len() / order.size {
+                for point in [0, n / 2, n - 1] {
+                    let [mut expected, mut plain, mut fused] = [(); 3].map(|()| vec![f64::NAN; order.size]);
+                    by_block.column::<false>(point, block, &order, &mut expected);
+                    by_row.column::<false>(point, block, &order, &mut plain);
+                    by_row.column::<true>(point, block, &order, &mut fused);
+                    for (at, &x) in order.points[block * order.size..].iter().take(order.size).enumerate() {
+                        let near = |value: f64| (value - expected[at]).abs() <= by_row.error;
+                        assert!(near(plain[at]) && near(fused[at]), "{n} {m} {point} {x}");
+                        assert!((by_row.entry(point, x as usize) - expected[at]).abs() <= by_row.error);
+                    }
+                }
+            }
+        }
     }
 }

@@ -141,7 +141,7 @@ impl PrunedTrial {
             scored: Vec::new(),
             checks: shared.checks.as_ref().map(|grid| Checks::new(Arc::clone(grid), shared.norm * shared.norm)),
             errors: ErrorBounds { variance: shared.prior_error * shared.norm * shared.norm, ..ErrorBounds::default() },
-            cost: PathCost { extra: 0, ..cost },
+            cost: PathCost { extra: 0, column_bytes: 0, ..cost },
             check: ScoreCheck { since: 0, work: 0, next: 0 },
             is_current: false,
             band,
@@ -301,6 +301,7 @@ impl PrunedTrial {
             beta,
         });
         let new = own.columns.len() / size - before;
+        self.cost.column_bytes += 8 * size * new;
         self.cost.work += size * (new * self.shared.source.work() + missed * self.history.points().len() + WORK_OF_A_SCORE);
         found
     }
@@ -349,8 +350,7 @@ impl PrunedTrial {
         }
         let n = self.n_points();
         self.cost.dense += WORK_OF_A_SCORE * n;
-        let over_features = matches!(self.history, History::Features(_));
-        let leaves = self.cost.leaves(n, self.history.points().len(), over_features);
+        let leaves = self.cost.leaves(n, self.history.points().len(), self.history.n_features());
         if leaves { PruningOutcome::Dearer } else { PruningOutcome::Pruned }
     }
 

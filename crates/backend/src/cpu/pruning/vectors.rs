@@ -11,7 +11,8 @@ pub struct BlockVectors {
     /// Length of a vector.
     pub q: usize,
     rows: VectorRows,
-    /// `n_blocks x q x size`: the same by block, each component contiguous over a block's points.
+    /// `n_blocks x q x size`: the same by block, each component contiguous over a block's points; empty for a table of more than
+    /// [`MOST_BYTES_TWICE`] bytes.
     blocks: Vec<f64>,
     /// `q x padded`: the same for the reference points.
     pub reference_points: Vec<f64>,
@@ -25,10 +26,18 @@ pub enum VectorRows {
     Table(Arc<FeatureTable>),
 }
 
+/// Largest table of features that is held by block too, in bytes.
+///
+/// A million points with 200 features take 1.6 GB once. Their rows are long enough for products as they stand.
+const MOST_BYTES_TWICE: usize = 1 << 28;
+
 impl BlockVectors {
     /// Arranges vectors of length `q` in blocks, without reference points yet.
     pub fn of(q: usize, rows: VectorRows, order: &BlockOrder) -> Self {
         let mut made = Self { q, rows, blocks: Vec::new(), reference_points: Vec::new() };
+        if matches!(made.rows, VectorRows::Table(_)) && MOST_BYTES_TWICE < size_of_val(made.rows()) {
+            return made;
+        }
         let mut blocks = vec![0.0; order.points.len() * q];
         for (block, values) in order.points.chunks_exact(order.size).zip(blocks.chunks_exact_mut((q * order.size).max(1))) {
             for (at, &point) in block.iter().enumerate() {
@@ -65,6 +74,17 @@ impl BlockVectors {
     /// Returns the vector of a point.
     pub fn row(&self, point: usize) -> &[f64] {
         &self.rows()[point * self.q..][..self.q]
+    }
+
+    /// Drops the vectors by block, as for a large table.
+    #[cfg(test)]
+    pub fn keep_rows_alone(&mut self) {
+        self.blocks = Vec::new();
+    }
+
+    /// Returns whether [`BlockVectors::block`] has the vectors.
+    pub fn is_by_block(&self) -> bool {
+        !self.blocks.is_empty()
     }
 
     /// Returns the vectors of a block of `size` points, component by component.
