@@ -51,7 +51,7 @@
 //! # Ok::<(), Error>(())
 //! ```
 //!
-//! The crates below this one are [`numerics`], [`config`], [`privacy`], [`gp`] and [`backend`]; their manifests say which may
+//! The crates below this one are [`numerics`], [`config`], [`privacy`], [`gp`] and [`backend`] (with its `gpu`); their manifests say which may
 //! use which. Among the rooms of this crate, `tests/it/tidy.rs` holds the table. `ARCHITECTURE.md` says what lives where.
 
 #[doc(inline)]
@@ -106,11 +106,18 @@ pub mod contracts {
     pub use privateer_gp::kernel::Kernel;
 }
 
-pub use privateer_backend as backend;
 pub use privateer_config as config;
 pub use privateer_gp as gp;
 pub use privateer_numerics as numerics;
 pub use privateer_privacy as privacy;
+
+/// Scoring backends, with the device of compute shaders as `gpu`.
+pub mod backend {
+    #[doc(no_inline)]
+    pub use privateer_backend::*;
+    #[cfg(feature = "gpu")]
+    pub use privateer_gpu as gpu;
+}
 
 pub mod audit;
 #[cfg(feature = "parquet")]

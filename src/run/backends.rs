@@ -33,7 +33,7 @@ pub struct OpenedBackend {
     pub reason: Option<String>,
     /// The device, to measure it.
     #[cfg(feature = "gpu")]
-    pub gpu: Option<privateer_backend::gpu::Gpu>,
+    pub gpu: Option<privateer_gpu::Gpu>,
 }
 
 /// Returns the processor as a backend that scores every point in every round.
@@ -89,7 +89,7 @@ pub fn open_backend_for(
 /// [`Error::Device`] where no adapter that suits is the named one.
 #[cfg(feature = "gpu")]
 pub fn prefer_adapter(adapter: Option<&str>, shard: Option<Shard>) -> Result<(), Error> {
-    use privateer_backend::gpu::{PreferredAdapter, adapters, prefer};
+    use privateer_gpu::{PreferredAdapter, adapters, prefer};
     let Some(name) = adapter else {
         if let Some(shard) = shard {
             prefer(PreferredAdapter::Share(shard.index));
@@ -137,7 +137,7 @@ fn cpu() -> OpenedBackend {
 }
 
 #[cfg(feature = "gpu")]
-fn with_fallback(gpu: privateer_backend::gpu::Gpu, precision: Option<Precision>, note: fn(&str)) -> OpenedBackend {
+fn with_fallback(gpu: privateer_gpu::Gpu, precision: Option<Precision>, note: fn(&str)) -> OpenedBackend {
     use privateer_backend::{Batched, Fallback};
     let told = move |error: &BackendError| note(&format!("warning: {error}; the CPU carries on, with the same answers"));
     let batched = Batched::new(Arc::new(gpu.clone())).with_precision(precision);
@@ -155,7 +155,7 @@ fn with_fallback(gpu: privateer_backend::gpu::Gpu, precision: Option<Precision>,
 #[cfg(feature = "gpu")]
 pub fn gpu_backend(precision: Option<Precision>, quiet: bool, time_passes: bool, note: fn(&str)) -> Result<OpenedBackend, Error> {
     use privateer_backend::device::Device;
-    use privateer_backend::gpu::{AdapterChoice, Gpu, GpuOptions};
+    use privateer_gpu::{AdapterChoice, Gpu, GpuOptions};
     let options = GpuOptions { time_passes, ..GpuOptions::default() };
     let gpu = quietly(|| Gpu::with_options(AdapterChoice::Any, options)).map_err(scoring_error)?;
     if let Some(precision) = precision.filter(|&precision| !gpu.computes_in(precision)) {
@@ -182,8 +182,8 @@ fn automatic(quiet: bool, note: fn(&str)) -> Option<OpenedBackend> {
 
 /// Opens the hardware adapter, if there is one.
 #[cfg(feature = "gpu")]
-fn hardware(note: fn(&str)) -> Option<privateer_backend::gpu::Gpu> {
-    quietly(privateer_backend::gpu::Gpu::automatic).unwrap_or_else(|error| {
+fn hardware(note: fn(&str)) -> Option<privateer_gpu::Gpu> {
+    quietly(privateer_gpu::Gpu::automatic).unwrap_or_else(|error| {
         note(&format!("warning: {error}; the CPU scores, with the same answers"));
         None
     })
@@ -192,7 +192,7 @@ fn hardware(note: fn(&str)) -> Option<privateer_backend::gpu::Gpu> {
 /// Chooses for a sweep; the reason is absent where there was no choice.
 #[cfg(feature = "gpu")]
 fn automatic_for(sweep: &Sweep, data: &DataFolder, threads: Option<usize>, note: fn(&str)) -> Result<OpenedBackend, Error> {
-    use privateer_backend::gpu::adapters;
+    use privateer_gpu::adapters;
     if !quietly(adapters).iter().any(|adapter| adapter.taken_by_auto) {
         return Ok(cpu());
     }
@@ -216,7 +216,7 @@ fn automatic_for(sweep: &Sweep, data: &DataFolder, threads: Option<usize>, note:
 
 /// Returns the measured rates of a device.
 #[cfg(feature = "gpu")]
-pub fn device_rates(gpu: &privateer_backend::gpu::Gpu) -> Result<DeviceRates, BackendError> {
+pub fn device_rates(gpu: &privateer_gpu::Gpu) -> Result<DeviceRates, BackendError> {
     Ok(gpu.ceilings()?.rates)
 }
 

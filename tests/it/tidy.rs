@@ -131,7 +131,7 @@ const FORBIDDEN: [(&[&str], &[&str], &str); 11] = [
     (&["Pcg64"], &["crates/numerics/src/rng"], "only `rng` makes simulation generators"),
     (
         &["println!", "print!("],
-        &["src/cli", "crates/backend/build.rs", "crates/privacy/examples"],
+        &["src/cli", "crates/gpu/build.rs", "crates/privacy/examples"],
         "only the command line, build scripts and examples print",
     ),
     (

@@ -4,8 +4,8 @@
 
 use super::device::GpuOptions;
 use super::tests::{open, open_replaced, played, played_in_all};
-use crate::device::{Device, Precision};
-use crate::reference::cases_tests::{CaseDraws, OwnedWork, TestBasis, TestGram, script};
+use privateer_backend::device::{Device, Precision};
+use privateer_backend::reference::cases::{CaseDraws, OwnedWork, TestBasis, TestGram, script};
 use privateer_gp::score::KernelFamily;
 
 /// Returns bases of all kinds, each with a script for three slots.

@@ -4,14 +4,16 @@
 //! answers are within the bounds.
 
 use super::buffers::{MEAN, P, VARIANCE};
-use super::cases_tests::{OwnedWork, TestBasis};
+use super::cases::{OwnedWork, TestBasis};
 use crate::device::{Answer, CAPACITY, Precision, Start};
 use privateer_gp::score::VarianceForm;
 
 /// A number with a bound on a device's error.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Known {
+    /// The number.
     pub value: f64,
+    /// The bound, at least 0.
     pub error: f64,
 }
 
@@ -141,7 +143,6 @@ impl<'a> Referee<'a> {
     }
 
     /// Returns the first difference beyond the bounds between the planes of two devices, if any.
-    #[cfg(feature = "gpu")]
     pub fn check_apart(&self, slot: usize, left: &[Vec<f64>; 4], right: &[Vec<f64>; 4]) -> Result<(), String> {
         for (plane, known) in self.slots[slot].iter().enumerate() {
             for (x, known) in known.iter().enumerate() {

@@ -2,9 +2,7 @@
 //!
 //! A test compares both with the shaders.
 
-use crate::device::pack::{Numbers, Work};
-use crate::device::real::Real;
-use crate::device::tables::{Chunk, Extent};
+use privateer_backend::device::{Chunk, Extent, Numbers, Real, Work};
 
 /// Binding of the sizes.
 pub const SHAPE: u32 = 0;

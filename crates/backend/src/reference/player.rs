@@ -3,18 +3,23 @@
 use super::ReferenceDevice;
 use super::arithmetic::Arithmetic;
 use super::buffers::{MEAN, P, VARIANCE, VARIANCE_ERROR};
-use super::cases_tests::TestBasis;
+use super::cases::TestBasis;
 use super::slots::ReferenceSlots;
 use crate::device::{DeviceSlots, Tables};
 
 /// A reference device with slots of its own.
 pub struct ReferencePlayer<R> {
+    /// The slots.
     pub slots: ReferenceSlots<R>,
     /// Bounds on the errors of a kernel evaluation, by slot.
     pub kernel_errors: Vec<f64>,
 }
 
 impl<R: Arithmetic> ReferencePlayer<R> {
+    /// Creates tables of a basis and `n_slots` slots over them.
+    ///
+    /// # Panics
+    /// If the device takes no such basis.
     pub fn new(reference: &ReferenceDevice, basis: &TestBasis, n_slots: usize) -> Self {
         let tables = reference.tables_in::<R>(&basis.to_basis()).expect("tables");
         let mut slots = ReferenceSlots::<R>::new(&tables, n_slots);

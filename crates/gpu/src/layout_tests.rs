@@ -2,8 +2,7 @@
 
 use super::layout::{self, LayoutShape, N_NUMBERS, WORK_BYTES, number_values, work_words};
 use super::pipeline::{Access, SHADERS, STRUCTS};
-use crate::device::Precision;
-use crate::device::pack::{Numbers, Work};
+use privateer_backend::device::{Numbers, Precision, Work};
 
 #[test]
 fn bindings_have_the_numbers_that_the_host_uses() {

@@ -2,8 +2,8 @@
 
 use super::device::GpuShared;
 use super::readback::{Mapping, buffer, guarded, map_on_submit, mapped};
-use crate::BackendError;
-use crate::device::real::Real;
+use privateer_backend::BackendError;
+use privateer_backend::device::Real;
 
 /// A type whose numbers are sent to the device unchanged.
 pub trait GpuNumber: Real + bytemuck::Pod {}

@@ -7,15 +7,13 @@ use super::device::{Gpu, GpuOptions, Replacement};
 use super::slots::GpuSlots;
 use super::tables::GpuTables;
 use super::{AdapterChoice, adapters};
-use crate::BackendError;
-use crate::device::tables::PLANES;
-use crate::device::{CAPACITY, Device, DeviceSlots, Precision, Start, Tables};
-use crate::reference::arithmetic::Arithmetic;
-use crate::reference::cases_tests::{
+use privateer_backend::BackendError;
+use privateer_backend::device::{CAPACITY, Device, DeviceSlots, PLANES, Precision, Start, Tables};
+use privateer_backend::reference::cases::{
     CaseDraws, OwnedWork, TestBasis, TestGram, answers, collect, factor, play_every_case, script, submit,
 };
-use crate::reference::referee_tests::Referee;
-use crate::reference::{ReferenceDevice, played_planes_tests};
+use privateer_backend::reference::referee::Referee;
+use privateer_backend::reference::{Arithmetic, ReferenceDevice, ReferencePlayer};
 use privateer_gp::score::{KernelFamily, VarianceForm};
 use std::sync::OnceLock;
 
@@ -53,7 +51,7 @@ pub fn played<R: GpuNumber + Arithmetic>(
     let tables = GpuTables::<R>::new(gpu.shared(), &basis.to_basis()).expect("tables");
     let mut slots = GpuSlots::<R>::new(&tables, n_slots).expect("slots");
     let reference = if gpu.shared().has_f64 { ReferenceDevice::default() } else { ReferenceDevice::default().without_f64() };
-    let mut reference = played_planes_tests::ReferencePlayer::<R>::new(&reference, basis, n_slots);
+    let mut reference = ReferencePlayer::<R>::new(&reference, basis, n_slots);
     let mut errors = vec![tables.kernel_error(); n_slots];
     if let TestBasis::Own(grams) = basis {
         for (slot, gram) in grams.iter().enumerate() {

@@ -42,11 +42,14 @@ impl CaseDraws {
 /// A covariance by formula, stored as a table or not.
 #[derive(Debug, Clone)]
 pub struct TestGram {
+    /// The formula.
     pub form: KernelForm,
+    /// All entries, `n x n`, if they are stored.
     pub dense: Option<Vec<f64>>,
 }
 
 impl TestGram {
+    /// Draws `n` points of `dimension` coordinates in `-1 .. 3`.
     pub fn new(draws: &mut CaseDraws, family: KernelFamily, n: usize, dimension: usize, dense: bool) -> Self {
         let points = draws.numbers(n * dimension, -1.0, 3.0);
         let form = KernelForm { family, scale: 1.5, offset: 0.25, row_term: 0.125, dimension, points: points.into() };
@@ -97,8 +100,11 @@ impl GramSource for TestGram {
 /// A basis.
 #[derive(Debug, Clone)]
 pub enum TestBasis {
+    /// One table for all slots.
     Features(Arc<FeatureTable>),
+    /// One covariance for all slots.
     Gram(TestGram),
+    /// One covariance per slot.
     Own(Vec<TestGram>),
 }
 
@@ -136,6 +142,7 @@ impl TestBasis {
         Self::Features(Arc::new(FeatureTable { n_points, n_features, values, residual, kernel_error: 0.0, form: Some(form) }))
     }
 
+    /// Returns the basis in the form that backends take.
     pub fn to_basis(&self) -> Basis {
         match self {
             Self::Features(table) => Basis::Table(Arc::clone(table)),
@@ -144,6 +151,7 @@ impl TestBasis {
         }
     }
 
+    /// Returns the number of points.
     pub fn n_points(&self) -> usize {
         match self {
             Self::Features(table) => table.n_points,
@@ -151,6 +159,7 @@ impl TestBasis {
         }
     }
 
+    /// Returns the covariance of a slot; `None` for features.
     pub fn gram(&self, slot: usize) -> Option<&TestGram> {
         match self {
             Self::Features(_) => None,
@@ -183,15 +192,21 @@ impl TestBasis {
 /// [`SlotWork`] with owned data.
 #[derive(Debug, Clone)]
 pub struct OwnedWork {
+    /// As [`SlotWork::slot`].
     pub slot: usize,
+    /// As [`SlotWork::start`].
     pub start: Start<'static>,
     /// Row (`None` if repeated), scale, step of the mean.
     pub visit: Option<(Option<Vec<f64>>, f64, f64)>,
     /// Weights of the mean, used instead of the step.
     pub weights: Option<Vec<f64>>,
+    /// As [`SlotWork::basis`].
     pub basis: Vec<u32>,
+    /// As [`SlotWork::beta`].
     pub beta: f64,
+    /// As [`SlotWork::band`].
     pub band: DeviceBand,
+    /// As [`SlotWork::subset`].
     pub subset: Option<Vec<u32>>,
 }
 
@@ -207,6 +222,7 @@ impl OwnedWork {
         Self { start, ..Self::keep(slot) }
     }
 
+    /// Borrows the data.
     pub fn work(&self) -> SlotWork<'_> {
         SlotWork {
             slot: self.slot,

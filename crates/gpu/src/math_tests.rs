@@ -6,10 +6,9 @@ use super::made;
 use super::readback::read_all;
 use super::self_test::RESULTS;
 use super::tests::device;
-use crate::device::tables::{Chunk, Extent};
-use crate::device::{Device, Precision};
-use crate::reference::arithmetic::Arithmetic;
-use crate::reference::cases_tests::{CaseDraws, TestGram};
+use privateer_backend::device::{Chunk, Device, Extent, Precision};
+use privateer_backend::reference::Arithmetic;
+use privateer_backend::reference::cases::{CaseDraws, TestGram};
 use privateer_gp::score::{FeatureTable, FourierForm, GramSource, KernelFamily};
 
 /// Returns the largest errors of exp(-t) and of a square root over a grid, in roundoffs.

@@ -2,8 +2,8 @@
 
 use super::device::GpuShared;
 use super::readback::guarded;
-use crate::BackendError;
-use crate::device::Precision;
+use privateer_backend::BackendError;
+use privateer_backend::device::Precision;
 
 include!(concat!(env!("OUT_DIR"), "/shaders.rs"));
 

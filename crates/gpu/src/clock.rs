@@ -2,7 +2,7 @@
 
 use super::device::{Dispatch, GpuShared, run_timed};
 use super::readback::guarded;
-use crate::BackendError;
+use privateer_backend::BackendError;
 
 /// Names of the passes of a round, in order.
 pub const PASSES: [&str; 5] = ["factor", "project", "update", "list", "select"];

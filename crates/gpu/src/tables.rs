@@ -5,12 +5,11 @@ use super::device::GpuShared;
 use super::layout::LayoutShape;
 use super::made::{self, DeviceTable};
 use super::slots::GpuSlots;
-use crate::BackendError;
-use crate::device::tables::{
-    Chunk, DeviceColumns, Extent, KernelNumbers, MADE_GRAM_BYTES, PLANES, TILE, coordinates, feature_columns, features_base,
-    gram_base, gram_columns, kernel_error, no_form,
+use privateer_backend::BackendError;
+use privateer_backend::device::{
+    Chunk, DeviceColumns, DeviceSlots, Extent, KernelNumbers, MADE_GRAM_BYTES, PLANES, Precision, SlotShape, TILE, Tables,
+    coordinates, feature_columns, features_base, gram_base, gram_columns, kernel_error, no_form,
 };
-use crate::device::{DeviceSlots, Precision, SlotShape, Tables};
 use privateer_gp::score::{Basis, FeatureTable, GramSource};
 use std::marker::PhantomData;
 use std::sync::Arc;

@@ -10,11 +10,10 @@ use super::readback::read_all;
 use super::readback::{Pending, Staging, guarded};
 use super::tables::{GpuTables, TableSource};
 use super::workgroup::Workgroup;
-use crate::BackendError;
-use crate::device::answer::{ANSWER_WORDS, MAXIMA};
-use crate::device::pack::{Packed, TOGETHER};
-use crate::device::tables::{DeviceColumns, PLANES, TILE};
-use crate::device::{Answers, DeviceSlots, Parcel, Precision, SlotShape};
+use privateer_backend::BackendError;
+use privateer_backend::device::{
+    ANSWER_WORDS, Answers, DeviceColumns, DeviceSlots, MAXIMA, PLANES, Packed, Parcel, Precision, SlotShape, TILE, TOGETHER,
+};
 use privateer_gp::score::GramSource;
 use std::sync::{Arc, PoisonError};
 

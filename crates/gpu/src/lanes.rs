@@ -5,10 +5,8 @@ use super::device::{Dispatch, GpuShared, run};
 use super::layout;
 use super::pipeline::{Pass, Pipeline};
 use super::readback::{Pending, Staging, guarded};
-use crate::BackendError;
-use crate::device::Precision;
-use crate::device::loop_domain::{LoopDomain, MOST_VISITED, TILE};
-use crate::device::whole::{DeviceLanes, DeviceRounds, LaneAnswer, LaneJob, LaneRound, MOST_ROUNDS};
+use privateer_backend::device::{DeviceLanes, DeviceRounds, LoopDomain, MOST_VISITED, Precision, TILE};
+use privateer_backend::{BackendError, LaneAnswer, LaneJob, LaneRound, MOST_ROUNDS};
 use privateer_gp::posterior::REBUILD_EVERY;
 use std::sync::Arc;
 

@@ -5,9 +5,9 @@ use super::device::{Gpu, GpuShared, run};
 use super::layout::{self, LayoutShape};
 use super::pipeline::Pass;
 use super::readback::guarded;
-use crate::BackendError;
-use crate::cost::DeviceRates;
-use crate::precision::F64Rate;
+use privateer_backend::BackendError;
+use privateer_backend::cost::DeviceRates;
+use privateer_backend::precision::F64Rate;
 use std::time::{Duration, Instant};
 
 /// Sides of the products: the first ends soon on any device, the last fills large ones.

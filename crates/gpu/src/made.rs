@@ -5,10 +5,10 @@ use super::device::{GpuShared, run};
 use super::layout::{self, LayoutShape, number_values, work_words};
 use super::pipeline::Pass;
 use super::readback::{guarded, read};
-use crate::BackendError;
-use crate::device::Precision;
-use crate::device::pack::{Numbers, Work};
-use crate::device::tables::{Chunk, Coordinates, Extent, KernelNumbers, coordinates, features_error, kernel_error};
+use privateer_backend::BackendError;
+use privateer_backend::device::{
+    Chunk, Coordinates, Extent, KernelNumbers, Numbers, Precision, Work, coordinates, features_error, kernel_error,
+};
 use privateer_gp::score::{FeatureTable, FourierForm, GramSource, KernelForm};
 
 /// Columns compared, and points of each.

@@ -1,7 +1,7 @@
 //! Selects the workgroup size: as many threads as a device allows, for each type.
 
 use super::pipeline::{SHADERS, SIZES, Shader};
-use crate::device::Precision;
+use privateer_backend::device::Precision;
 
 /// The shader of lanes, without which a device still screens.
 const LANES: &str = "trial";
@@ -77,7 +77,7 @@ pub fn least() -> WorkgroupLimits {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::device::tables::TILE;
+    use privateer_backend::device::TILE;
 
     /// Each size needs exactly its limits: with one thread or byte less, the next size is selected.
     #[test]

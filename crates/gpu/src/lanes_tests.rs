@@ -3,10 +3,10 @@
 use super::device::{Gpu, GpuOptions};
 use super::lanes::GpuRounds;
 use super::tests::{device, open, open_replaced};
-use crate::device::loop_domain::LoopDomain;
-use crate::device::whole::{DeviceRounds, LaneAnswer, LaneJob, LaneRound, MOST_ROUNDS};
-use crate::reference::cases_tests::{CaseDraws, TestBasis};
-use crate::reference::trial::{LoopDecision, LoopTrial};
+use privateer_backend::device::{DeviceRounds, LoopDomain};
+use privateer_backend::reference::cases::{CaseDraws, TestBasis};
+use privateer_backend::reference::trial::{LoopDecision, LoopTrial};
+use privateer_backend::{LaneAnswer, LaneJob, LaneRound, MOST_ROUNDS};
 use privateer_gp::score::{Basis, FeatureTable};
 use std::sync::Arc;
 

@@ -7,8 +7,8 @@ use super::device::{GpuShared, run};
 use super::layout::{self, LayoutShape};
 use super::pipeline::Pass;
 use super::readback::read;
-use crate::BackendError;
-use crate::device::Precision;
+use privateer_backend::BackendError;
+use privateer_backend::device::Precision;
 
 /// Results per pair in the shader `arithmetic`.
 pub(super) const RESULTS: usize = 10;

@@ -1,7 +1,7 @@
 //! Catches errors of the device, and reads its results back.
 
 use super::device::GpuShared;
-use crate::BackendError;
+use privateer_backend::BackendError;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;

@@ -1,8 +1,8 @@
 //! Lists the adapters and selects one.
 
 use super::workgroup::{self, Workgroup, WorkgroupLimits};
-use crate::BackendError;
-use crate::device::Precision;
+use privateer_backend::BackendError;
+use privateer_backend::device::Precision;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Mutex, PoisonError};
 

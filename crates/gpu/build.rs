@@ -1,4 +1,4 @@
-//! Checks every shader and records its layout for the host; does nothing without feature `gpu`.
+//! Checks every shader and records its layout for the host; does nothing without feature `wgpu`.
 //!
 //! Checks cover both types, every workgroup size, with and without subgroups. The record holds each shader's text, the
 //! buffers that each entry point binds, the shared memory of its workgroups, and offsets of the structs. An invalid shader
@@ -6,7 +6,7 @@
 
 fn main() {
     println!("cargo::rerun-if-changed=build.rs");
-    #[cfg(feature = "gpu")]
+    #[cfg(feature = "wgpu")]
     if let Err(problem) = gpu::run().map_err(|problem| problem.to_string()) {
         println!("cargo::error={}", problem.lines().next().unwrap_or(""));
         eprintln!("{problem}");
@@ -14,7 +14,7 @@ fn main() {
     }
 }
 
-#[cfg(feature = "gpu")]
+#[cfg(feature = "wgpu")]
 mod gpu {
     use naga::valid::{Capabilities, ModuleInfo, ValidationFlags, Validator};
     use naga::{AddressSpace, Module, Span, StorageAccess, TypeInner};
