@@ -230,7 +230,7 @@ fn table(findings: &[Finding], passed_over: &[PassedOver], confidence: f64) -> S
             found.verdict
         );
     }
-    for PassedOver { name, reason } in passed_over {
+    for PassedOver { name, reason, .. } in passed_over {
         let _ = writeln!(text, "not attacked: {name}: {reason}");
     }
     let n_claims = findings.iter().filter(|found| found.verdict != Verdict::NoClaim).count();

@@ -126,7 +126,7 @@ impl BenchArgs {
         let ceilings = ceilings(&opened, self.threads)?;
         #[cfg(feature = "gpu")]
         let pass_times = opened.gpu.clone().filter(|_| self.passes).map(|gpu| -> PassTimer {
-            use privateer_backend::gpu::PASSES;
+            use privateer_gpu::PASSES;
             Box::new(move || PASSES.into_iter().zip(gpu.pass_times().into_iter().flatten()).collect())
         });
         #[cfg(not(feature = "gpu"))]

@@ -46,8 +46,8 @@ mod explained {
     use crate::run::{cores, device_rates};
     use privateer_backend::cost::{DeviceRates, LEAST_GAIN, Prediction, WorkColumns, Workload};
     use privateer_backend::device::Precision;
-    use privateer_backend::gpu::{AdapterChoice, AdapterFacts, Gpu};
     use privateer_backend::{Cpu, UpdateKind};
+    use privateer_gpu::{AdapterChoice, AdapterFacts, Gpu};
     use std::path::Path;
 
     /// Predicts the run of a spec on the CPU and on the best adapter, and says what `auto` would take.
@@ -56,7 +56,7 @@ mod explained {
         let (data, backend) = (args.spec.data(), Cpu::default());
         let workloads = workloads(&sweep, &Preparation::new(&sweep, &data, &backend))?;
         let threads = args.threads.unwrap_or_else(cores);
-        let found = crate::run::quietly(privateer_backend::gpu::adapters);
+        let found = crate::run::quietly(privateer_gpu::adapters);
         let adapter = found.iter().find(|adapter| adapter.taken_by_gpu);
         let measured = match adapter {
             Some(_) => Some(
@@ -138,9 +138,9 @@ mod explained {
 #[cfg(feature = "gpu")]
 fn listed(json: bool) {
     use privateer_backend::device::Device;
-    use privateer_backend::gpu::{AdapterChoice, Gpu, adapters};
     use privateer_backend::precision::F64Rate;
     use privateer_config::error::readable_bytes;
+    use privateer_gpu::{AdapterChoice, Gpu, adapters};
     let found = crate::run::quietly(adapters);
     // Only the adapter that `gpu` takes is opened and measured.
     let taken = found.iter().any(|adapter| adapter.taken_by_gpu);
@@ -209,7 +209,7 @@ fn listed(json: bool) {
     {
         say(&format!("hint: {hint}"));
     }
-    let of = |adapter: &privateer_backend::gpu::AdapterFacts| format!("{} ({})", adapter.name, adapter.kind);
+    let of = |adapter: &privateer_gpu::AdapterFacts| format!("{} ({})", adapter.name, adapter.kind);
     let automatic = found.iter().find(|adapter| adapter.taken_by_auto).map(of);
     let any = found.iter().find(|adapter| adapter.taken_by_gpu).map(of);
     say(&format!(

@@ -167,7 +167,7 @@ fn one(args: &RunArgs, out: &Path, sweep: &Sweep) -> Result<(), Error> {
         ..RunOptions::default()
     };
     let messages = RunMessages::new(args.quiet);
-    let RunFolder { path, report, audit_error } = stores::run_into(out, sweep, &options, &STOP, &messages)?;
+    let RunFolder { path, report, audit_error, .. } = stores::run_into(out, sweep, &options, &STOP, &messages)?;
     if !args.quiet {
         if let Some(report) = report {
             say_report(&report, false);
@@ -268,7 +268,7 @@ impl RunObserver for RunMessages {
                     note(&format!("{label}: {advice}"));
                 }
             }
-            Notice::Whole { .. } | Notice::Misleading { .. } | Notice::DeviceUnused | Notice::Released { .. } => {}
+            _ => {}
         }
     }
 }

@@ -37,16 +37,16 @@ pub fn choosing_gpu() -> Option<NamedBackend> {
 }
 
 #[cfg(feature = "gpu")]
-fn gpu() -> Option<&'static privateer_backend::gpu::Gpu> {
+fn gpu() -> Option<&'static privateer_gpu::Gpu> {
     use std::sync::OnceLock;
-    static GPU: OnceLock<Option<privateer_backend::gpu::Gpu>> = OnceLock::new();
-    GPU.get_or_init(|| open_gpu(privateer_backend::gpu::GpuOptions::default())).as_ref()
+    static GPU: OnceLock<Option<privateer_gpu::Gpu>> = OnceLock::new();
+    GPU.get_or_init(|| open_gpu(privateer_gpu::GpuOptions::default())).as_ref()
 }
 
 /// A device of its own; none, in words, where there is no adapter and none is required.
 #[cfg(feature = "gpu")]
-pub fn open_gpu(options: privateer_backend::gpu::GpuOptions) -> Option<privateer_backend::gpu::Gpu> {
-    use privateer_backend::gpu::{AdapterChoice, Gpu};
+pub fn open_gpu(options: privateer_gpu::GpuOptions) -> Option<privateer_gpu::Gpu> {
+    use privateer_gpu::{AdapterChoice, Gpu};
     match Gpu::with_options(AdapterChoice::Any, options) {
         Ok(gpu) => Some(gpu),
         Err(error) => {

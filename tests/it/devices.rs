@@ -47,7 +47,7 @@ fn without_an_adapter() {
 #[test]
 #[cfg(feature = "gpu")]
 fn with_an_adapter() {
-    let found = privateer_backend::gpu::adapters();
+    let found = privateer_gpu::adapters();
     if found.iter().all(|adapter| !adapter.taken_by_gpu) {
         assert!(std::env::var("PRIVATEER_GPU").as_deref() != Ok("required"), "no adapter");
         println!("skipped: no adapter");

@@ -2,8 +2,8 @@
 
 use crate::program::*;
 
-/// The rooms of the root crate, lowest first, each with the rooms it may import from. What the crates below it may use of
-/// each other is in their manifests.
+/// The rooms of `privateer-engine` and, above them, crate `deploy` and the command line, lowest first, each with the rooms it may
+/// import from. What other crates may use of each other is in their manifests.
 const ROOMS: [(&str, &[&str]); 17] = [
     ("env", &[]),
     ("oco", &[]),
@@ -14,8 +14,9 @@ const ROOMS: [(&str, &[&str]); 17] = [
     ("fit", &["env"]),
     ("record", &["engine"]),
     ("audit", &["env", "oco", "policy", "registry", "spec", "engine"]),
-    ("deploy", &["env", "registry", "spec", "engine", "record", "audit"]),
     ("report", &["record", "audit"]),
+    // Of `report` the style of pages.
+    ("deploy", &["env", "registry", "spec", "engine", "record", "audit", "report"]),
     ("run", &["env", "registry", "spec", "engine", "record", "audit", "report"]),
     ("cost", &["env", "registry", "spec", "engine", "fit", "record", "report", "run"]),
     ("bench", &["env", "policy", "registry", "spec", "engine", "record", "run"]),
@@ -42,8 +43,10 @@ fn all_sources() -> BTreeMap<PathBuf, String> {
 }
 
 fn room_of(path: &Path) -> Option<String> {
-    let relative = path.strip_prefix(root().join("src")).ok()?.to_string_lossy();
-    relative.split_once('/').map(|(room, _)| room.to_owned())
+    let relative = path.strip_prefix(root()).ok()?.to_string_lossy();
+    let relative = relative.strip_prefix("crates/engine/src/").or_else(|| relative.strip_prefix("src/"));
+    let deploy = path.starts_with(root().join("crates/deploy/src")).then(|| "deploy".to_owned());
+    relative.and_then(|relative| relative.split_once('/')).map(|(room, _)| room.to_owned()).or(deploy)
 }
 
 /// The text before the first test module: what ships.
@@ -61,11 +64,11 @@ fn code_lines(text: &str) -> impl Iterator<Item = (usize, &str)> {
     text.lines().enumerate().filter(|(_, line)| !line.trim_start().starts_with("//")).map(|(i, line)| (i + 1, line))
 }
 
-/// Rooms named by `crate::ROOM` in a piece of code.
+/// Rooms named by `crate::ROOM` or `privateer_engine::ROOM` in a piece of code.
 fn imported(text: &str) -> Vec<(usize, String)> {
     let mut found = Vec::new();
     for (number, line) in code_lines(text) {
-        for rest in line.split("crate::").skip(1) {
+        for rest in line.split("crate::").skip(1).chain(line.split("privateer_engine::").skip(1)) {
             // `crate::{record, report}` names several.
             let parts: Vec<&str> = match rest.strip_prefix('{') {
                 Some(inside) => inside.split('}').next().unwrap_or_default().split(',').collect(),
@@ -97,17 +100,22 @@ fn layer_faults(sources: &BTreeMap<PathBuf, String>) -> Vec<String> {
 
 #[test]
 fn rooms_import_only_from_lower_rooms() {
-    assert_tidy(&layer_faults(&sources("src")));
+    assert_tidy(&layer_faults(&all_sources()));
 }
 
 #[test]
 fn a_planted_import_is_caught() {
     let planted = |room: &str, line: &str| {
-        layer_faults(&BTreeMap::from([(root().join(format!("src/{room}/planted.rs")), line.to_owned())])).len()
+        let path = format!(
+            "crates/{}/planted.rs",
+            if room == "deploy" { "deploy/src".to_owned() } else { format!("engine/src/{room}") }
+        );
+        layer_faults(&BTreeMap::from([(root().join(path), line.to_owned())])).len()
     };
     assert_eq!(planted("policy", "use crate::env::Instance;"), 1);
     assert_eq!(planted("spec", "use crate::{engine::Session, env};"), 1);
     assert_eq!(planted("oco", "fn f() { crate::policy::plan(); }"), 1);
+    assert_eq!(planted("deploy", "use privateer_engine::run::Plan;"), 1);
     assert_eq!(planted("attic", ""), 1);
     assert_eq!(planted("policy", "// use crate::env::Instance;\nuse crate::oco::Learner;"), 0);
 }
@@ -122,21 +130,21 @@ const FORBIDDEN: [(&[&str], &[&str], &str); 11] = [
         &[
             "crates/privacy/src/calibration.rs",
             "crates/privacy/examples",
-            "src/audit",
-            "src/deploy/release.rs",
-            "src/engine/cell_info.rs",
+            "crates/engine/src/audit",
+            "crates/deploy/src/release.rs",
+            "crates/engine/src/engine/cell_info.rs",
         ],
         "one function compares calibrations; a mechanism states its event, its printed formula and its closed form",
     ),
     (&["Pcg64"], &["crates/numerics/src/rng"], "only `rng` makes simulation generators"),
     (
         &["println!", "print!("],
-        &["src/cli", "crates/backend/build.rs", "crates/privacy/examples"],
+        &["src/cli", "crates/gpu/build.rs", "crates/privacy/examples"],
         "only the command line, build scripts and examples print",
     ),
     (
         &[".exp()", ".ln()", ".powf(", ".powi(", ".sin()", ".cos()", ".tan()", ".ln_1p()", ".exp_m1()", ".log10()", ".cbrt()"],
-        &["src/report", "src/cli"],
+        &["crates/engine/src/report", "src/cli"],
         "transcendental functions of recorded numbers come from libm",
     ),
     (
@@ -156,13 +164,13 @@ const FORBIDDEN: [(&[&str], &[&str], &str); 11] = [
     ),
     (
         &["clap::"],
-        &["src/cli", "src/cost", "src/deploy"],
+        &["src/cli", "crates/engine/src/cost", "crates/deploy"],
         "only the command line reads arguments; functions take typed options, which say once how they are stated",
     ),
     (&["HashMap", "HashSet"], &[], "iteration order would not be reproducible"),
     (
         &["SystemTime", "thread_rng"],
-        &["src/cli/status.rs", "src/deploy/file.rs"],
+        &["src/cli/status.rs", "crates/deploy/src/file.rs"],
         "no clock and no entropy in results; what is left of a run is told by the clock",
     ),
     (

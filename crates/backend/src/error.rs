@@ -58,17 +58,17 @@ pub enum BackendError {
 
 impl BackendError {
     /// Returns the error of a device that cannot do something.
-    pub(crate) fn unsuitable(problem: impl Into<String>) -> Self {
+    pub fn unsuitable(problem: impl Into<String>) -> Self {
         Self::Unsuitable { problem: problem.into() }
     }
 
     /// Returns the error of a device that failed.
-    pub(crate) fn lost(problem: impl Into<String>) -> Self {
+    pub fn lost(problem: impl Into<String>) -> Self {
         Self::Lost { problem: problem.into() }
     }
 
     /// Returns the error of a device that is no longer trusted.
-    pub(crate) fn untrusted(problem: impl fmt::Display) -> Self {
+    pub fn untrusted(problem: impl fmt::Display) -> Self {
         Self::Untrusted { problem: format!("the device {problem}") }
     }
 

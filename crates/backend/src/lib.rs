@@ -13,8 +13,6 @@ mod cpu;
 pub mod device;
 mod error;
 mod fallback;
-#[cfg(feature = "gpu")]
-pub mod gpu;
 mod playable;
 pub mod precision;
 #[cfg(any(test, feature = "reference-device"))]

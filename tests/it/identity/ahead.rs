@@ -9,9 +9,9 @@ use privateer::engine::Options;
 use privateer::env::DataFolder;
 use privateer::run::thread_pool;
 use privateer_backend::device::{Device, Precision};
-use privateer_backend::gpu::{Gpu, GpuOptions, Replacement};
 use privateer_backend::{Batched, Counters, Cpu};
 use privateer_config::error::Error;
+use privateer_gpu::{Gpu, GpuOptions, Replacement};
 use std::sync::Arc;
 
 const ROUNDS: u64 = 150;

@@ -11,9 +11,9 @@ use crate::support::{Ran, sweep};
 use privateer::engine::{Observer, Options, Preparation, Stop, Trace, Unit, run};
 use privateer::env::DataFolder;
 use privateer_backend::device::{Device, Precision};
-use privateer_backend::gpu::{Gpu, GpuOptions, Replacement};
 use privateer_backend::{Backend, Batched, Counters, Cpu};
 use privateer_config::error::Error;
+use privateer_gpu::{Gpu, GpuOptions, Replacement};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex};
 

@@ -16,9 +16,9 @@ pub const MAXIMA: usize = 4;
 #[derive(Debug, Clone, Default)]
 pub struct Answers {
     /// [`ANSWER_WORDS`] for each work of the round.
-    pub(crate) words: Vec<u32>,
+    pub words: Vec<u32>,
     /// [`MAXIMA`] for each work of the round.
-    pub(crate) maxima: Vec<f64>,
+    pub maxima: Vec<f64>,
 }
 
 impl Answers {

@@ -1,12 +1,10 @@
 //! Sorts a basis into tiles of neighbours, for lanes that play whole rounds on a device.
 
+use super::tables::TILE;
 use crate::cpu::order::{BlockCoordinates, BlockOrder};
 use crate::scale::Scale;
 use privateer_gp::score::{Basis, FeatureTable, GramSource};
 use std::sync::Arc;
-
-/// Points in a tile: the threads of a workgroup.
-pub const TILE: usize = 256;
 
 /// Most visited points of a trial; a workgroup holds their factor.
 pub const MOST_VISITED: usize = 128;
@@ -91,7 +89,7 @@ impl LoopDomain {
     }
 
     /// Returns the number of coordinates, or `None` if they are covariances with visited points.
-    pub(crate) fn n_features(&self) -> Option<usize> {
+    pub fn n_features(&self) -> Option<usize> {
         if let LoopSource::Features(table) = &self.source { Some(table.n_features) } else { None }
     }
 
@@ -113,28 +111,29 @@ impl LoopDomain {
 }
 
 /// What a graphics card holds of a domain.
-#[cfg(feature = "gpu")]
 impl LoopDomain {
-    pub(crate) fn n_points(&self) -> usize {
+    /// Returns the number of points.
+    pub fn n_points(&self) -> usize {
         self.scale.prior.len()
     }
 
-    pub(crate) fn n_tiles(&self) -> usize {
+    /// Returns the number of tiles.
+    pub fn n_tiles(&self) -> usize {
         self.centres.len()
     }
 
     /// Returns the place of a point in the order of the tiles.
-    pub(crate) fn position(&self, point: u32) -> u32 {
+    pub fn position(&self, point: u32) -> u32 {
         self.order.places.get(point as usize).map_or(0, |&(tile, at)| tile * TILE as u32 + at)
     }
 
     /// Returns values of the points in the order of the tiles; the last tile repeats its last point.
-    pub(crate) fn tiled(&self, values: &[f64]) -> Vec<f64> {
+    pub fn tiled(&self, values: &[f64]) -> Vec<f64> {
         self.order.points.iter().map(|&point| values[point as usize]).collect()
     }
 
     /// Returns the features, tile by tile: features x [`TILE`] points; zeros fill up to a multiple of four features.
-    pub(crate) fn tiled_features(&self) -> Vec<f64> {
+    pub fn tiled_features(&self) -> Vec<f64> {
         let LoopSource::Features(table) = &self.source else { return Vec::new() };
         let mut tiled = Vec::with_capacity(self.order.points.len() * table.n_features);
         for points in self.order.points.chunks_exact(TILE) {
@@ -147,7 +146,7 @@ impl LoopDomain {
 
     /// Returns what a device holds besides features: eight constants; radius, position of the centre and largest prior
     /// deviation of each tile; prior, residual and index of each position.
-    pub(crate) fn constants(&self) -> Vec<f64> {
+    pub fn constants(&self) -> Vec<f64> {
         let mut constants = vec![self.prior, self.residual, self.depth(), self.scale.prior_error, 0.0, 0.0, 0.0, 0.0];
         constants.extend(&self.radii);
         constants.extend(self.centres.iter().map(|&centre| f64::from(self.position(centre))));

@@ -121,18 +121,21 @@ pub struct Upload<R> {
 /// The layout of the slots that a round runs on.
 #[derive(Debug, Clone)]
 pub struct SlotShape {
-    pub(crate) n_slots: usize,
-    pub(crate) extent: Extent,
-    pub(crate) columns: DeviceColumns,
+    /// Number of slots; 0 in the layout of tables alone.
+    pub n_slots: usize,
+    /// Size of the domain.
+    pub extent: Extent,
+    /// Source of the columns.
+    pub columns: DeviceColumns,
     /// One kernel per slot, or one for all.
-    pub(crate) kernels: Arc<Vec<KernelNumbers>>,
+    pub kernels: Arc<Vec<KernelNumbers>>,
     /// Distance between the coordinates of two slots.
-    pub(crate) coords_stride: usize,
+    pub coords_stride: usize,
 }
 
 impl SlotShape {
     /// Creates the layout of tables, without slots yet; until it is changed, for columns of a stored Gram matrix.
-    pub(crate) fn new(extent: Extent) -> Self {
+    pub fn new(extent: Extent) -> Self {
         let kernels = Arc::new(vec![KernelNumbers::NONE]);
         Self { n_slots: 0, extent, columns: DeviceColumns::Gram, kernels, coords_stride: 0 }
     }
@@ -141,7 +144,7 @@ impl SlotShape {
     ///
     /// # Errors
     /// If the slots take none, or the source has no form.
-    pub(crate) fn own_points<R: Real>(&self, slot: usize, gram: &dyn GramSource) -> Result<OwnPoints<R>, BackendError> {
+    pub fn own_points<R: Real>(&self, slot: usize, gram: &dyn GramSource) -> Result<OwnPoints<R>, BackendError> {
         if self.columns != (DeviceColumns::Kernel { own: true }) || self.n_slots <= slot {
             return Err(BackendError::unsuitable("these slots take no points of their own"));
         }
@@ -159,7 +162,7 @@ impl SlotShape {
     ///
     /// # Errors
     /// If the points of another slot have another number of coordinates.
-    pub(crate) fn take<R>(&mut self, slot: usize, own: &OwnPoints<R>) -> Result<(), BackendError> {
+    pub fn take<R>(&mut self, slot: usize, own: &OwnPoints<R>) -> Result<(), BackendError> {
         if self.kernels.is_empty() {
             let dimension = own.kernel.dimension;
             self.kernels = Arc::new(vec![KernelNumbers { dimension, ..KernelNumbers::NONE }; self.n_slots]);
@@ -176,10 +179,11 @@ impl SlotShape {
 /// Data of a slot's own points.
 pub struct OwnPoints<R> {
     kernel: KernelNumbers,
+    /// Bound on the absolute error of a kernel evaluation.
     pub error: f64,
-    /// Coordinates in the layout of the passes.
+    /// Coordinates in the layout of the passes, `dimension x stride`.
     pub coords: Vec<R>,
-    /// Residual and prior.
+    /// Residual and prior, `2 x stride`.
     pub base: Vec<R>,
 }
 

@@ -22,6 +22,7 @@ pub trait Real:
 {
     /// The type, as named in the contract.
     const PRECISION: Precision;
+    /// Largest finite number.
     const LARGEST: Self;
 
     /// Rounds a number to the type.
@@ -38,6 +39,7 @@ pub trait Real:
         if self > other { self } else { other }
     }
 
+    /// Returns the absolute value.
     fn magnitude(self) -> Self {
         if self < Self::default() { -self } else { self }
     }

@@ -37,16 +37,19 @@ pub const INVERSE_FACTORIALS: [f64; 14] = [
 /// Size of a domain.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Extent {
+    /// Number of points.
     pub n_points: usize,
     /// Number of points with padding: the length of a plane.
     pub stride: usize,
 }
 
 impl Extent {
+    /// Pads a number of points to whole tiles.
     pub fn new(n_points: usize) -> Self {
         Self { n_points, stride: n_points.div_ceil(TILE) * TILE }
     }
 
+    /// Returns the number of tiles of [`TILE`] points.
     pub fn n_tiles(self) -> usize {
         self.stride / TILE
     }
@@ -55,6 +58,7 @@ impl Extent {
 /// A range of points whose columns are in one buffer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Chunk {
+    /// Index of the first point.
     pub first: usize,
     /// Number of points with padding: the length of a column here.
     pub len: usize,
@@ -79,6 +83,7 @@ pub enum DeviceColumns {
 pub struct KernelNumbers<R = f64> {
     /// Index of the formula, in the order of [`KernelFamily`].
     pub family: u32,
+    /// Number of coordinates of a point.
     pub dimension: u32,
     /// Factor on the correlation.
     pub scale: R,
@@ -92,6 +97,7 @@ impl KernelNumbers {
     /// Value used where there is no kernel.
     pub const NONE: Self = Self { family: 0, dimension: 0, scale: 0.0, offset: 0.0, row_term: 0.0 };
 
+    /// Returns the parameters of a formula.
     pub fn of(form: &KernelForm) -> Self {
         let family = match form.family {
             KernelFamily::SquaredExponential => 0,
@@ -104,6 +110,7 @@ impl KernelNumbers {
         Self { family, dimension: form.dimension as u32, scale, offset, row_term }
     }
 
+    /// Rounds the parameters to a type.
     pub fn rounded<R: Real>(self) -> KernelNumbers<R> {
         let Self { family, dimension, scale, offset, row_term } = self;
         KernelNumbers { family, dimension, scale: R::of(scale), offset: R::of(offset), row_term: R::of(row_term) }
@@ -115,6 +122,7 @@ impl KernelNumbers {
 pub struct Coordinates<R> {
     /// `dimension x stride`: one coordinate of all points is contiguous.
     pub values: Vec<R>,
+    /// Largest magnitude of a value.
     pub largest: f64,
     /// Largest magnitude before centring.
     pub unmoved: f64,

@@ -1,6 +1,6 @@
 //! Tests that every planted fault shows in its own way.
 
-use super::cases_tests::{CaseDraws, OwnedWork, TestBasis, collect, submit};
+use super::cases::{CaseDraws, OwnedWork, TestBasis, collect, submit};
 use super::{Fault, ReferenceDevice};
 use crate::BackendError;
 use crate::device::{Answer, Device, Precision, Start};

@@ -1,7 +1,7 @@
 //! Tests the polynomials against the library, over dense grids.
 
 use super::arithmetic::Arithmetic;
-use super::cases_tests::{CaseDraws, TestGram};
+use super::cases::{CaseDraws, TestGram};
 use super::kernel::{exp_negative, kernel, turned};
 use crate::device::tables::{Extent, KernelNumbers, coordinates, kernel_error};
 use privateer_gp::score::{GramSource, KernelFamily, KernelForm};

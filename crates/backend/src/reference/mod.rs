@@ -4,32 +4,31 @@
 //! sums, so both can be compared buffer by buffer. It is not fast. Faults can be planted ([`Fault`]), to test that the code
 //! that uses a device detects them.
 
-pub(crate) mod arithmetic;
+mod arithmetic;
 mod buffers;
+pub mod cases;
 mod device;
 mod factor;
 mod fault;
 mod features;
 mod gram;
 mod kernel;
+mod player;
 mod project;
+pub mod referee;
 mod select;
 mod slots;
 pub mod trial;
 mod update;
 
 #[cfg(test)]
-pub(crate) mod cases_tests;
-#[cfg(test)]
 mod fault_tests;
 #[cfg(test)]
 mod math_tests;
 #[cfg(test)]
-pub(crate) mod played_planes_tests;
-#[cfg(test)]
-pub(crate) mod referee_tests;
-#[cfg(test)]
 mod tests;
 
+pub use arithmetic::Arithmetic;
 pub use device::ReferenceDevice;
 pub use fault::Fault;
+pub use player::ReferencePlayer;

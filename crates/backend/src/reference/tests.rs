@@ -1,9 +1,9 @@
 //! Tests the reference device against direct evaluation.
 
 use super::arithmetic::Arithmetic;
-use super::cases_tests::{CaseDraws, OwnedWork, TestBasis, TestGram, answers, factor, play_every_case, script};
-use super::played_planes_tests::ReferencePlayer;
-use super::referee_tests::Referee;
+use super::cases::{CaseDraws, OwnedWork, TestBasis, TestGram, answers, factor, play_every_case, script};
+use super::player::ReferencePlayer;
+use super::referee::Referee;
 use super::{Fault, ReferenceDevice};
 use crate::device::{CAPACITY, Start, Tables};
 use privateer_gp::score::{KernelFamily, VarianceForm};

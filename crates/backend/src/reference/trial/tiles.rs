@@ -5,7 +5,8 @@
 
 use super::errors::{RowBand, U};
 use super::posterior::{LoopPosterior, LoopUpdate};
-use crate::device::loop_domain::{LoopDomain, TILE, product};
+use crate::device::loop_domain::{LoopDomain, product};
+use crate::device::tables::TILE;
 
 /// A streak, for the tiles.
 #[derive(Debug)]

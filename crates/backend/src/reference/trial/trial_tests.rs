@@ -2,7 +2,7 @@
 
 use super::posterior::LoopPosterior;
 use super::{LoopDecision, LoopDomain, LoopTrial};
-use crate::reference::cases_tests::{CaseDraws, TestBasis, TestGram};
+use crate::reference::cases::{CaseDraws, TestBasis, TestGram};
 use crate::{Backend, Cpu, Screen};
 use privateer_gp::posterior::{ExactPosterior, FeaturePosterior, Posterior};
 use privateer_gp::score::{Basis, Candidates, FeatureTable, KernelFamily, ScoreModel, TrialScore, lowest_within_tie};

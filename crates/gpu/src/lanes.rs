@@ -1,0 +1,248 @@
+//! Implements lanes that play whole rounds: one workgroup a lane, and one submission for the rounds of all.
+
+use super::buffers::{filled, storage, uniform, upload};
+use super::device::{Dispatch, GpuShared, run};
+use super::layout;
+use super::pipeline::{Pass, Pipeline};
+use super::readback::{Pending, Staging, guarded};
+use privateer_backend::device::{DeviceLanes, DeviceRounds, LoopDomain, MOST_VISITED, Precision, TILE};
+use privateer_backend::{BackendError, LaneAnswer, LaneJob, LaneRound, MOST_ROUNDS};
+use privateer_gp::posterior::REBUILD_EVERY;
+use std::sync::Arc;
+
+/// Planes of a lane: p, mean, variance, its error, and the function.
+const LANE_PLANES: usize = 5;
+
+/// Numbers before the rounds of a job, and numbers a round; words before the actions of an answer.
+const JOB_HEADER: usize = 8;
+const ROUND_NUMBERS: usize = 3;
+const ANSWER_HEADER: usize = 4;
+
+/// Layout of a lane in `trial_state.wgsl`: numbers before its vectors, of a tile and of a row besides features, words before
+/// those of its tiles, and most candidates.
+const N_VECTORS: usize = 288;
+const TILE_NUMBERS: usize = 11;
+const ROW_NUMBERS: usize = 5;
+const W_TILES: usize = 144;
+const MOST_FOUND: usize = 64;
+
+/// Place of the number of rounds among the sizes, in bytes.
+const SIZE_OF_ROUNDS: u64 = 24;
+
+/// How a job ends besides 0, all rounds, and 1, a round that is left to the host.
+const UNBOUNDED: u32 = 2;
+const PAUSED: u32 = 3;
+
+/// Dispatches of a submission; each plays some 16 rounds.
+const DISPATCHES: usize = 4;
+
+/// Points a feature, of the form of the posterior that a lane follows.
+const POINTS_A_FEATURE: usize = 2;
+
+/// Sizes of a lane.
+#[derive(Debug, Clone, Copy)]
+struct LaneSizes {
+    at_rows: usize,
+    at_factor: usize,
+    at_scratch: usize,
+    n_numbers: usize,
+    n_words: usize,
+    stride: usize,
+}
+
+impl LaneSizes {
+    fn new(domain: &LoopDomain, m: usize, n_streaks: usize) -> Self {
+        let (tiles, m) = (domain.n_tiles(), m.next_multiple_of(4));
+        let at_rows = N_VECTORS + 3 * m + tiles * (TILE_NUMBERS + m);
+        let at_factor = at_rows + n_streaks * (ROW_NUMBERS + m);
+        let at_scratch = at_factor + MOST_VISITED * (MOST_VISITED + 1) / 2;
+        let n_numbers = at_scratch + MOST_VISITED * MOST_FOUND;
+        Self { at_rows, at_factor, at_scratch, n_numbers, n_words: W_TILES + 2 * tiles, stride: tiles * TILE }
+    }
+}
+
+/// A feature table on a device, for lanes.
+pub struct GpuRounds {
+    shared: Arc<GpuShared>,
+    domain: Arc<LoopDomain>,
+    n_features: usize,
+    features: wgpu::Buffer,
+    constants: wgpu::Buffer,
+}
+
+impl GpuRounds {
+    /// Stores a table; `None` if the basis has no features.
+    ///
+    /// # Errors
+    /// If it does not fit.
+    pub fn new(shared: &Arc<GpuShared>, domain: Arc<LoopDomain>) -> Result<Option<Self>, BackendError> {
+        let Some(n_features) = domain.n_features() else { return Ok(None) };
+        let features = filled(shared, "features by tiles", &domain.tiled_features())?;
+        let constants = filled(shared, "domain", &domain.constants())?;
+        Ok(Some(Self { shared: Arc::clone(shared), domain, n_features, features, constants }))
+    }
+}
+
+impl DeviceRounds for GpuRounds {
+    fn lanes(&self, n_lanes: usize, n_streaks: usize) -> Result<Option<Box<dyn DeviceLanes>>, BackendError> {
+        let (shared, m) = (&self.shared, self.n_features);
+        let sizes = LaneSizes::new(&self.domain, m, n_streaks);
+        let bytes = 8 * sizes.n_numbers.max(LANE_PLANES * sizes.stride) as u64;
+        if (shared.max_groups as u64).min(shared.max_binding / bytes) < n_lanes as u64 {
+            return Ok(None);
+        }
+        let words = [
+            self.domain.n_points(),
+            self.domain.n_tiles(),
+            m.next_multiple_of(4),
+            n_streaks,
+            sizes.n_words,
+            sizes.n_numbers,
+            MOST_ROUNDS,
+            sizes.at_rows,
+            sizes.at_factor,
+            sizes.at_scratch,
+            usize::try_from(REBUILD_EVERY).unwrap_or(usize::MAX),
+            POINTS_A_FEATURE * m,
+        ]
+        .map(|size| u32::try_from(size).unwrap_or(u32::MAX));
+        let of_lanes = |numbers: usize, size: usize| (n_lanes * numbers * size) as u64;
+        let loop_sizes = uniform(shared, &words)?;
+        let planes = storage(shared, "lane planes", of_lanes(LANE_PLANES * sizes.stride, 8))?;
+        let jobs = storage(shared, "jobs", of_lanes(JOB_HEADER + ROUND_NUMBERS * MOST_ROUNDS, 8))?;
+        let played = storage(shared, "played", of_lanes(ANSWER_HEADER + MOST_ROUNDS, 4))?;
+        let buffers = [
+            (layout::LOOP_SIZES, &loop_sizes),
+            (layout::LOOP_FEATURES, &self.features),
+            (layout::LOOP_DOMAIN, &self.constants),
+            (layout::LANE_WORDS, &storage(shared, "lane words", of_lanes(sizes.n_words, 4))?),
+            (layout::LANE_NUMBERS, &storage(shared, "lane numbers", of_lanes(sizes.n_numbers, 8))?),
+            (layout::LANE_PLANES, &planes),
+            (layout::JOBS, &jobs),
+            (layout::PLAYED, &played),
+        ];
+        let pass = |entry| -> Result<(Pipeline, wgpu::BindGroup), BackendError> {
+            let pipeline = shared.pipeline(Pass::new("trial", entry, Precision::F64))?;
+            let bound = pipeline.bind(shared, &buffers)?;
+            Ok((pipeline, bound))
+        };
+        Ok(Some(Box::new(GpuLanes {
+            shared: Arc::clone(shared),
+            domain: Arc::clone(&self.domain),
+            stride: sizes.stride,
+            passes: [pass("begin")?, pass("play")?],
+            staging: Staging::new(shared, played.size())?,
+            sizes: loop_sizes,
+            planes,
+            jobs,
+            played,
+            stamp: 0,
+            in_flight: None,
+            bytes: (0, 0),
+        })))
+    }
+}
+
+/// Lanes over a feature table.
+pub struct GpuLanes {
+    shared: Arc<GpuShared>,
+    domain: Arc<LoopDomain>,
+    stride: usize,
+    passes: [(Pipeline, wgpu::BindGroup); 2],
+    sizes: wgpu::Buffer,
+    planes: wgpu::Buffer,
+    jobs: wgpu::Buffer,
+    played: wgpu::Buffer,
+    staging: Staging,
+    stamp: u32,
+    /// The submission under way, and the rounds of its jobs.
+    in_flight: Option<(Pending, wgpu::SubmissionIndex, Vec<u32>)>,
+    bytes: (u64, u64),
+}
+
+impl GpuLanes {
+    /// Writes jobs in the layout of the shader.
+    fn packed(&self, jobs: &[LaneJob], most: usize) -> Vec<f64> {
+        let mut packed = vec![0.0; jobs.len() * (JOB_HEADER + ROUND_NUMBERS * most)];
+        for (job, packed) in jobs.iter().zip(packed.chunks_exact_mut(JOB_HEADER + ROUND_NUMBERS * most)) {
+            let begins = f64::from(u8::from(job.function.is_some()));
+            let (low, high) = (job.clip.0.max(-f64::MAX), job.clip.1.min(f64::MAX));
+            let header = [job.lane as f64, job.rounds.len() as f64, f64::from(self.stamp), begins, job.ridge, low, high];
+            packed[..header.len()].copy_from_slice(&header);
+            for (round, packed) in job.rounds.iter().zip(packed[JOB_HEADER..].chunks_exact_mut(ROUND_NUMBERS)) {
+                packed.copy_from_slice(&match *round {
+                    LaneRound::Forced { point, reward } => [-1.0 - f64::from(self.domain.position(point)), reward, 0.0],
+                    LaneRound::Open { beta, noise, added } => [beta, noise, added],
+                });
+            }
+        }
+        packed
+    }
+}
+
+impl DeviceLanes for GpuLanes {
+    fn send(&mut self, jobs: &[LaneJob]) -> Result<(), BackendError> {
+        self.stamp = self.stamp.checked_add(1).unwrap_or(1);
+        for job in jobs {
+            if let Some(function) = &job.function {
+                let function = self.domain.tiled(function);
+                let offset = 8 * ((job.lane * LANE_PLANES + LANE_PLANES - 1) * self.stride) as u64;
+                upload(&self.shared, &self.planes, offset, bytemuck::cast_slice(&function))?;
+                self.bytes.0 += size_of_val(&function[..]) as u64;
+            }
+        }
+        let most = jobs.iter().map(|job| job.rounds.len()).max().unwrap_or(0);
+        upload(&self.shared, &self.sizes, SIZE_OF_ROUNDS, bytemuck::bytes_of(&(most as u32)))?;
+        let packed = self.packed(jobs, most);
+        upload(&self.shared, &self.jobs, 0, bytemuck::cast_slice(&packed))?;
+        self.bytes.0 += size_of_val(&packed[..]) as u64;
+        let begins = jobs.iter().any(|job| job.function.is_some());
+        let bytes = 4 * (jobs.len() * (ANSWER_HEADER + most)) as u64;
+        let (pending, submission) = guarded(&self.shared, "play rounds", |device| {
+            let mut encoder = device.create_command_encoder(&wgpu::CommandEncoderDescriptor { label: None });
+            let [begin, play]: [Dispatch<'_>; 2] =
+                [&self.passes[0], &self.passes[1]].map(|(pipeline, bound)| (pipeline, bound, [jobs.len() as u32, 1]));
+            run(&mut encoder, [&begin].into_iter().filter(|_| begins).chain([&play; DISPATCHES]));
+            let pending = self.staging.schedule(&mut encoder, &[(&self.played, 0, bytes)]);
+            (pending, self.shared.queue.submit([encoder.finish()]))
+        })?;
+        self.in_flight = Some((pending, submission, jobs.iter().map(|job| job.rounds.len() as u32).collect()));
+        self.bytes.1 += bytes;
+        Ok(())
+    }
+
+    fn receive(&mut self) -> Result<Vec<LaneAnswer>, BackendError> {
+        let Some((pending, submission, rounds)) = self.in_flight.take() else { return Ok(Vec::new()) };
+        let words: Vec<u32> = pending.wait(&self.shared, submission, bytemuck::pod_collect_to_vec)?;
+        let most = rounds.iter().max().map_or(0, |&most| most as usize);
+        let answers = words.chunks_exact(ANSWER_HEADER + most).zip(&rounds);
+        answers.map(|(words, &rounds)| self.answer(words, rounds)).collect()
+    }
+
+    fn bytes(&self) -> (u64, u64) {
+        self.bytes
+    }
+}
+
+impl GpuLanes {
+    /// Reads an answer.
+    ///
+    /// # Errors
+    /// If no lane can have played it.
+    fn answer(&self, words: &[u32], rounds: u32) -> Result<LaneAnswer, BackendError> {
+        let (header, actions) = words.split_at(ANSWER_HEADER);
+        let &[stamp, n_played, status, tiles] = header else { return Err(BackendError::untrusted("gave no answer")) };
+        if stamp != self.stamp {
+            return Err(BackendError::untrusted(format!("answered jobs {stamp} when asked for {}", self.stamp)));
+        }
+        if rounds < n_played || PAUSED < status || (status == 0) != (rounds == n_played) {
+            let problem = format!("says that it played {n_played} of {rounds} rounds and ended with status {status}");
+            return Err(BackendError::untrusted(problem));
+        }
+        let actions = actions[..n_played as usize].to_vec();
+        if let Some(point) = actions.iter().find(|&&point| self.domain.n_points() <= point as usize) {
+            return Err(BackendError::untrusted(format!("played point {point} of {}", self.domain.n_points())));
+        }
+        Ok(LaneAnswer { actions, is_unbounded: status == UNBOUNDED, is_paused: status == PAUSED, tiles })
+    }
+}

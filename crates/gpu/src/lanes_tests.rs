@@ -1,0 +1,185 @@
+//! Plays rounds by the shader and by the loop in plain code.
+
+use super::device::{Gpu, GpuOptions};
+use super::lanes::GpuRounds;
+use super::tests::{device, open, open_replaced};
+use privateer_backend::device::{DeviceRounds, LoopDomain};
+use privateer_backend::reference::cases::{CaseDraws, TestBasis};
+use privateer_backend::reference::trial::{LoopDecision, LoopTrial};
+use privateer_backend::{LaneAnswer, LaneJob, LaneRound, MOST_ROUNDS};
+use privateer_gp::score::{Basis, FeatureTable};
+use std::sync::Arc;
+
+/// Trials over one table, with what every round has.
+struct Trials {
+    domain: Arc<LoopDomain>,
+    ridge: f64,
+    functions: Vec<Arc<Vec<f64>>>,
+    beta: f64,
+    /// Noise before and after rewards are clipped, of every round.
+    noise: Vec<Vec<(f64, f64)>>,
+}
+
+/// What a lane played in the end: all actions, those that the host chose among them, and tiles.
+#[derive(Debug, Default, PartialEq)]
+struct Play {
+    actions: Vec<u32>,
+    forced: Vec<usize>,
+    tiles: u64,
+}
+
+impl Trials {
+    fn new(draws: &mut CaseDraws, table: FeatureTable, ridge: f64, beta: f64, n_lanes: usize, n_rounds: usize) -> Self {
+        let function = |draws: &mut CaseDraws| {
+            let weights = draws.numbers(table.n_features, -1.0, 1.0);
+            let row = |x| table.row(x).iter().zip(&weights).map(|(c, w)| c * w).sum();
+            (0..table.n_points).map(row).collect::<Vec<f64>>()
+        };
+        let functions = (0..n_lanes).map(|_| Arc::new(function(draws))).collect();
+        let noise = |draws: &mut CaseDraws| (draws.number(-0.1, 0.1), draws.number(-0.1, 0.1));
+        let noise = (0..n_lanes).map(|_| (0..n_rounds).map(|_| noise(draws)).collect()).collect();
+        let domain = Arc::new(LoopDomain::new(&Basis::Table(Arc::new(table))).expect("features"));
+        Self { domain, ridge, functions, beta, noise }
+    }
+
+    /// The point that is played where a lane leaves a round to the host; any will do here.
+    fn host(lane: usize, round: usize) -> u32 {
+        (31 * lane + 7 * round) as u32 % 300
+    }
+
+    fn reward(&self, lane: usize, point: u32, (noise, added): (f64, f64)) -> f64 {
+        (self.functions[lane][point as usize] + noise).clamp(-0.8, 0.9) + added
+    }
+
+    fn by_loop(&self, lane: usize) -> Play {
+        let (mut trial, mut play) = (LoopTrial::new(Arc::clone(&self.domain), self.ridge), Play::default());
+        for (at, &noise) in self.noise[lane].iter().enumerate() {
+            // The first round is always the host's.
+            let point = match trial.decide(self.beta) {
+                LoopDecision::Certified(point) if at != 0 => point,
+                _ => {
+                    play.forced.push(at);
+                    Self::host(lane, at)
+                }
+            };
+            play.actions.push(point);
+            trial.observe(point, self.reward(lane, point, noise));
+        }
+        play.tiles = trial.counts().tiles;
+        play
+    }
+
+    fn by_device(&self, gpu: &Gpu, k: usize) -> (Vec<Play>, usize) {
+        let n = self.functions.len();
+        let rounds = GpuRounds::new(gpu.shared(), Arc::clone(&self.domain)).expect("a table").expect("features");
+        let mut lanes = rounds.lanes(n, 200).expect("lanes").expect("room");
+        let mut plays: Vec<Play> = (0..n).map(|_| Play::default()).collect();
+        let (mut submissions, mut forced) = (0, vec![Some(()); n]);
+        loop {
+            let open: Vec<usize> = (0..n).filter(|&lane| plays[lane].actions.len() < self.noise[lane].len()).collect();
+            if open.is_empty() {
+                println!("{:?} bytes for {} rounds", lanes.bytes(), n * self.noise[0].len());
+                return (plays, submissions);
+            }
+            let rounds: Vec<Vec<LaneRound>> = open
+                .iter()
+                .map(|&lane| {
+                    let at = plays[lane].actions.len();
+                    let open = |&(noise, added): &(f64, f64)| LaneRound::Open { beta: self.beta, noise, added };
+                    let mut rounds: Vec<LaneRound> = self.noise[lane][at..].iter().take(k).map(open).collect();
+                    if forced[lane].take().is_some() {
+                        plays[lane].forced.push(at);
+                        let point = Self::host(lane, at);
+                        rounds[0] = LaneRound::Forced { point, reward: self.reward(lane, point, self.noise[lane][at]) };
+                    }
+                    rounds
+                })
+                .collect();
+            let jobs: Vec<LaneJob> = open
+                .iter()
+                .zip(&rounds)
+                .map(|(&lane, rounds)| LaneJob {
+                    lane,
+                    function: plays[lane].actions.is_empty().then(|| Arc::clone(&self.functions[lane])),
+                    ridge: self.ridge,
+                    clip: (-0.8, 0.9),
+                    rounds: rounds.clone(),
+                })
+                .collect();
+            lanes.send(&jobs).expect("jobs");
+            submissions += 1;
+            let answers = lanes.receive().expect("answers");
+            for ((&lane, answer), rounds) in open.iter().zip(answers).zip(&rounds) {
+                let LaneAnswer { actions, tiles, is_paused, .. } = answer;
+                forced[lane] = (actions.len() < rounds.len() && !is_paused).then_some(());
+                plays[lane].actions.extend(actions);
+                plays[lane].tiles += u64::from(tiles);
+            }
+        }
+    }
+}
+
+fn smooth(draws: &mut CaseDraws, n: usize) -> FeatureTable {
+    match TestBasis::fourier(draws, n, 12, 2) {
+        TestBasis::Features(table) => (*table).clone(),
+        _ => unreachable!("features"),
+    }
+}
+
+/// Every point twice; the later ones score higher, by less than the tolerance of ties.
+fn doubled(table: &FeatureTable) -> FeatureTable {
+    let later: Vec<f64> = table.values.iter().map(|value| value * (1.0 + 1e-13)).collect();
+    let (values, residual) = ([&table.values[..], &later].concat(), [&table.residual[..]; 2].concat());
+    FeatureTable { n_points: 2 * table.n_points, values, residual, form: None, ..table.clone() }
+}
+
+/// The shader names the actions and leaves the rounds that the plain loop does, whatever the number of rounds of a job.
+#[test]
+fn the_shader_plays_as_the_loop_does() {
+    let Some(gpu) = device().filter(|gpu| gpu.shared().has_f64) else { return };
+    let mut draws = CaseDraws(61);
+    let (mut compared, mut played) = (0, 0);
+    for (ridge, beta, twice) in
+        [(1e-2, 2.0, false), (1e-2, 0.0, false), (1e-2, 2.0, true), (1e-4, 0.5, false), (1e-6, 2.0, false)]
+    {
+        let table = smooth(&mut draws, 700);
+        let table = if twice { doubled(&table) } else { table };
+        let trials = Trials::new(&mut draws, table, ridge, beta, 3, 80);
+        let by_loop: Vec<Play> = (0..3).map(|lane| trials.by_loop(lane)).collect();
+        for k in [1, 16, MOST_ROUNDS] {
+            let (plays, submissions) = trials.by_device(&gpu, k);
+            assert_eq!(plays, by_loop, "ridge {ridge}, beta {beta}, {k} rounds a job");
+            let halts = plays.iter().map(|play| play.forced.len()).max().unwrap_or(0);
+            assert!(submissions <= 80usize.div_ceil(k) + halts, "{submissions} submissions for {halts} halts");
+            compared += halts;
+            played += plays.iter().map(|play| play.actions.len()).sum::<usize>();
+        }
+    }
+    println!("{played} rounds, {compared} left to the host");
+}
+
+/// Workgroups of fewer threads play the same.
+#[test]
+fn fewer_threads_play_the_same() {
+    for max_threads in [64, 16] {
+        let Some(gpu) = open(GpuOptions { max_threads: Some(max_threads), ..GpuOptions::default() }) else { return };
+        if !gpu.shared().has_f64 {
+            return;
+        }
+        let mut draws = CaseDraws(62);
+        let table = doubled(&smooth(&mut draws, 300));
+        let trials = Trials::new(&mut draws, table, 1e-4, 0.5, 2, 40);
+        let (plays, _) = trials.by_device(&gpu, 16);
+        assert_eq!(plays, (0..2).map(|lane| trials.by_loop(lane)).collect::<Vec<_>>());
+    }
+}
+
+/// A shader whose ties go to any point plays otherwise where every point stands twice.
+#[test]
+fn a_tie_rule_by_the_highest_index_is_noticed() {
+    let Some(gpu) = open_replaced("trial", "< index)", "> index)", None).filter(|gpu| gpu.shared().has_f64) else { return };
+    let mut draws = CaseDraws(63);
+    let table = doubled(&smooth(&mut draws, 300));
+    let trials = Trials::new(&mut draws, table, 1e-2, 2.0, 1, 40);
+    assert_ne!(trials.by_device(&gpu, 16).0[0].actions, trials.by_loop(0).actions);
+}
