@@ -15,7 +15,6 @@ mod kernel;
 mod project;
 mod select;
 mod slots;
-pub mod trial;
 mod update;
 
 #[cfg(test)]
@@ -30,6 +29,8 @@ pub(crate) mod played_planes_tests;
 pub(crate) mod referee_tests;
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+pub(crate) mod trial;
 
 pub use device::ReferenceDevice;
 pub use fault::Fault;
