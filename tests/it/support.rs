@@ -11,7 +11,6 @@ use privateer_config::error::Error;
 pub use privateer_config::facts::{FactValue, Facts};
 pub use privateer_numerics::rng::{Purpose, Stream, Streams};
 use privateer_privacy::{Budget, Calibration, Query, Raw, Request, RewardFacts, RewardMechanism};
-pub use serde_json::Value;
 pub use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 pub use std::sync::{Arc, Mutex};

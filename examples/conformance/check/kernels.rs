@@ -103,7 +103,7 @@ fn quadrature(dimension: usize, entry: &Value) -> Read<Value> {
         "max_error_grid101": worst,
         "max_error_grid11x11": worst,
         "nodes": nodes,
-        "weights": if dimension == 1 { &weights[..] } else { first_weights },
+        "weights": if dimension == 1 { weights } else { first_weights },
         "m_half": map.n_features(),
         "half": table.values,
         "frequencies": frequencies,
