@@ -8,6 +8,7 @@ use crate::registry::Registry;
 use clap::Args;
 use privateer_backend::Cpu;
 use privateer_config::error::Error;
+use privateer_config::facts::FactValue;
 use privateer_privacy::Guarantee;
 use std::path::PathBuf;
 
@@ -49,7 +50,7 @@ pub fn check(registry: &Registry, args: &CheckArgs) -> Result<(), Error> {
             if !facts.warnings.is_empty() {
                 warnings.push((plan.label(), facts.warnings));
             }
-            let table = facts.facts.iter().find(|(name, _)| name == "table").and_then(|(_, card)| card.as_str());
+            let table = facts.facts.get("table").and_then(FactValue::as_str);
             tables.extend(table.filter(|card| !tables.iter().any(|known| known == card)).map(str::to_owned));
         }
         let found = grouped_warnings(warnings.iter().map(|(label, warnings)| (label.as_str(), warnings.as_slice())));

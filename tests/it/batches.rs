@@ -58,7 +58,7 @@ fn the_size_of_a_batch_follows_from_public_numbers() {
             let cell = preparation.cell(&sweep.cells[0]).expect("a cell");
             fact(&cell.maker.facts(&cell.trial(0).expect("a trial").setting), "users of a batch").expect("stated")
         });
-        assert_eq!(users, expected, "{privacy}, {rounds} rounds");
+        assert_eq!(users, FactValue::Whole(expected), "{privacy}, {rounds} rounds");
     }
 }
 

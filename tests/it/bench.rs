@@ -119,10 +119,10 @@ fn shipped_specs_take_the_fast_paths() {
         };
         let (fast, bytes) = made(name, &["--backend", "cpu"]);
         for counter in counters {
-            assert!(fast[counter].as_u64().is_some_and(|count| 0 < count), "{name}: {counter}: {fast}");
+            assert!(0 < fast.of(counter), "{name}: {counter}: {fast:?}");
         }
         let (dense, same) = made(&format!("{name}-dense"), &["--backend", "cpu", "--dense"]);
-        assert_eq!((&dense["rounds_pruned"], &dense["rounds_interpolated"]), (&0.into(), &0.into()), "{name}");
+        assert_eq!((dense.of("rounds_pruned"), dense.of("rounds_interpolated")), (0, 0), "{name}");
         assert_eq!(bytes, same, "{name}");
         // One trial at a time: nothing is interleaved.
         assert_eq!(made(&format!("{name}-alone"), &["--backend", "cpu", "--batch", "1"]).1, bytes, "{name}");

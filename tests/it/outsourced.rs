@@ -110,9 +110,8 @@ fn a_spec_says_how_many_rows_its_bound_moved() {
     assert!(0 < beyond && beyond < 144, "{beyond}");
     for (keys, scale) in [("bound = 0.8", 1.0), ("bound = 0.8\nnorm = 4.0", 5.0)] {
         let found = facts(keys).expect("facts");
-        let fact = |name: &str| found.facts.iter().find(|(fact, _)| fact.contains(name)).expect("the fact").1.clone();
-        assert_eq!(fact("rows moved to the curator's bound"), beyond);
-        assert_eq!(fact("scale of the inputs"), scale);
+        assert_eq!(found.facts.get("rows moved to the curator's bound"), Some(&beyond.into()));
+        assert_eq!(found.facts.get("scale of the inputs before the curator's mechanism"), Some(&scale.into()));
         let inputs = found.ledger.inputs.expect("a ledger of the inputs");
         assert_eq!(inputs.guarantee.to_string(), "holds");
         assert!(inputs.notes.iter().any(|note| note.contains("the public bound 0.8, to which longer rows are moved")));

@@ -9,6 +9,7 @@ use privateer_privacy::{Budget, Calibration, Claim, ClaimUnit, Event, Ledger};
 use serde_json::json;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 const N_TRIALS: u32 = 20;
 const N_ROUNDS: u32 = 1000;
@@ -52,7 +53,14 @@ fn cells() -> Vec<CellInfo> {
                     ledger: ledger(epsilon, noise).into(),
                     measures: Measures::Regret,
                     warnings: Vec::new(),
-                    facts: json!({"points": 100_i64.pow(dimension as u32), "kernel": "matern 5/2", "norm_bound": 1.5}).into(),
+                    facts: Arc::new(
+                        [
+                            ("points", 100_u64.pow(dimension as u32).into()),
+                            ("kernel", "matern 5/2".into()),
+                            ("norm_bound", 1.5.into()),
+                        ]
+                        .into(),
+                    ),
                 });
             }
         }

@@ -18,7 +18,7 @@ fn spec(environment: &str, rounds: u64, trials: u64) -> String {
 
 /// Facts of the environment by name, the mean of every arm, and the regret of every arm.
 struct Seen {
-    facts: Vec<(String, Value)>,
+    facts: Facts,
     means: Vec<f64>,
     regrets: Vec<f64>,
     diagonal: Vec<f64>,
@@ -162,7 +162,7 @@ fn of_users(environment: &str, rounds: u64) -> String {
 }
 
 /// What a contextual cell of this environment says of its data, by the starts of the facts' names.
-fn told(environment: &str, rounds: u64, data: &DataFolder) -> Vec<(String, Value)> {
+fn told(environment: &str, rounds: u64, data: &DataFolder) -> Facts {
     prepared(&of_users(environment, rounds), data, |sweep, preparation| preparation.facts(&sweep.cells[0]).expect("facts").facts)
 }
 
@@ -179,12 +179,12 @@ fn warfarin() {
     assert!(message.contains("`Height (cm)` has `NA` instead of a number"), "{message}");
     let facts = told(&format!("{environment}\nmissing = \"middle\""), 5528, &data);
     let fact = |name: &str| fact(&facts, name);
-    assert_eq!(fact("users in the file"), Some(5528.into()));
+    assert_eq!(fact("users in the file"), Some(5528_u64.into()));
     // 1, height, two levels of gender: `NA` has four patients.
-    assert_eq!(fact("features of a context"), Some(4.into()));
-    assert_eq!(fact("numbers missing"), Some(1081.into()));
-    let shares: Vec<f64> = serde_json::from_value(fact("share of users").expect("shares")).expect("numbers");
-    shares.iter().zip([0.270, 0.612, 0.118]).for_each(|(found, stated)| agrees(*found, stated, 1e-3));
+    assert_eq!(fact("features of a context"), Some(4_u64.into()));
+    assert_eq!(fact("numbers missing"), Some(1081_u64.into()));
+    let Some(FactValue::List(shares)) = fact("share of users") else { panic!("no shares") };
+    shares.iter().zip([0.270, 0.612, 0.118]).for_each(|(found, stated)| agrees(found.as_f64().expect("a number"), stated, 1e-3));
 }
 
 /// 10 000 rows of uniform play among 34 arms with 46 clicks.

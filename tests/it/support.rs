@@ -8,9 +8,9 @@ pub use privateer::spec::Sweep;
 pub use privateer_backend::Cpu;
 use privateer_backend::{Backend, Counters};
 use privateer_config::error::Error;
+pub use privateer_config::facts::{FactValue, Facts};
 pub use privateer_numerics::rng::{Purpose, Stream, Streams};
 use privateer_privacy::{Budget, Calibration, Query, Raw, Request, RewardFacts, RewardMechanism};
-pub use serde_json::Value;
 pub use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 pub use std::sync::{Arc, Mutex};
@@ -84,7 +84,7 @@ pub fn finals(rows: &Trace, quantity: Quantity) -> Vec<f64> {
 }
 
 /// The first fact whose name begins so.
-pub fn fact(facts: &[(String, Value)], name: &str) -> Option<Value> {
+pub fn fact(facts: &Facts, name: &str) -> Option<FactValue> {
     facts.iter().find(|(known, _)| known.starts_with(name)).map(|(_, value)| value.clone())
 }
 

@@ -11,7 +11,7 @@ fn spec(beta: &str, trials: u64) -> String {
     )
 }
 
-fn fact(spec: &str, name: &str) -> Option<Value> {
+fn fact(spec: &str, name: &str) -> Option<FactValue> {
     prepared(spec, &DataFolder::default(), |sweep, preparation| {
         support::fact(&preparation.facts(&sweep.cells[0]).expect("facts").facts, name)
     })
@@ -44,7 +44,7 @@ fn the_chosen_factor_is_played() {
         let by_hand = spec(&format!("{{ {stated} = {chosen:?} }}"), 3);
         assert_eq!(bits(&text, 1), bits(&by_hand, 1), "{of}");
         assert_eq!(bits(&text, 3), bits(&by_hand, 1), "{of}: the choice depends on no batch");
-        assert_eq!(fact(&text, "pilot_trials_of_each_factor"), Some(20.into()));
+        assert_eq!(fact(&text, "pilot_trials_of_each_factor"), Some(20_u64.into()));
         assert_eq!(fact(&by_hand, "tuned_factor_of_beta"), None);
         // The number of reported trials changes nothing, since pilot trials are others.
         assert_eq!(fact(&spec(&tuned(20), 40), "tuned_factor_of_beta"), Some(chosen.into()));
@@ -68,7 +68,7 @@ fn a_policy_and_the_same_without_privacy_have_their_own() {
         assert!(of(0).is_some() && of(2).is_some() && of(1).is_none());
         // All prices of a problem rest on the factor of its reference.
         let pilots = |cell: usize| fact(cell, "pilot_trials_of_each_factor");
-        assert_eq!((pilots(0), pilots(2)), (Some(6.into()), Some(24.into())));
+        assert_eq!((pilots(0), pilots(2)), (Some(6_u64.into()), Some(24_u64.into())));
     });
 }
 
@@ -108,7 +108,7 @@ fn pilot_trials_are_played_on_the_threads_of_the_run() {
         let (on, counts) = noted.0.into_inner().expect("no panic");
         assert!(on.len() <= threads && !on.contains(&format!("{:?}", std::thread::current().id())), "{on:?}");
         assert_eq!(counts, vec![12; 12], "six factors of two cells");
-        factors.push(ran.cells.iter().map(|cell| cell.facts["tuned_factor_of_beta"].clone()).collect::<Vec<Value>>());
+        factors.push(ran.cells.iter().map(|cell| cell.facts.get("tuned_factor_of_beta").cloned()).collect::<Vec<_>>());
     }
     assert_eq!(factors[0], factors[1]);
 }

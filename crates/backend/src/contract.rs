@@ -155,51 +155,77 @@ pub enum UpdateKind {
     Full,
 }
 
-/// Event counts of one or several screens; they go to the manifest, never into parts.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Counters {
+/// Declares the counts, each with its name in `run.json`.
+macro_rules! counters {
+    ($($(#[$doc:meta])* $count:ident = $name:literal,)*) => {
+        /// Event counts of one or several screens; they go to `run.json`, never into parts.
+        #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+        pub struct Counters {
+            $($(#[$doc])* pub $count: u64,)*
+        }
+
+        impl Counters {
+            /// Adds the counts of another screen.
+            pub fn add(&mut self, other: &Self) {
+                $(self.$count += other.$count;)*
+            }
+
+            /// Returns the counts with their names in `run.json`.
+            pub fn named(&self) -> Vec<(&'static str, u64)> {
+                vec![$(($name, self.$count)),*]
+            }
+
+            /// Creates counts from those of these names in `run.json`.
+            pub fn of_names(count: impl Fn(&str) -> u64) -> Self {
+                Self { $($count: count($name)),* }
+            }
+        }
+    };
+}
+
+counters! {
     /// Screened rounds, summed over trials.
-    pub rounds: u64,
+    rounds = "rounds_screened",
     /// Returned candidates.
-    pub candidates: u64,
+    candidates = "candidates",
     /// Trial rounds with more than one candidate.
-    pub ambiguous: u64,
+    ambiguous = "rounds_with_several_candidates",
     /// Trial rounds in which a full factor was scored by interpolation from pivots.
-    pub interpolated: u64,
+    interpolated = "rounds_interpolated",
     /// Factors from sums that were computed together with those of other trials.
-    pub together: u64,
+    together = "factors_made_together",
     /// Trial rounds with block pruning; `blocks` counts the blocks that were scored in them.
-    pub pruned: u64,
+    pruned = "rounds_pruned",
     /// See `pruned`.
-    pub blocks: u64,
+    blocks = "blocks_scored",
     /// Blocks bounded from an interpolation grid in them.
-    pub bounded: u64,
+    bounded = "blocks_bounded_by_interpolation",
     /// Screens rebuilt from the f64 state.
-    pub rebuilds: u64,
+    rebuilds = "screens_rebuilt",
     /// Trial rounds with f64 scores of every point, because a device reports fewer candidates.
-    pub scans: u64,
+    scans = "scans_in_f64",
     /// Screens that moved to f64, because f32 produced too many candidates.
-    pub doubled: u64,
+    doubled = "screens_that_went_on_in_f64",
     /// Submissions of rounds to a device, and the trials in them.
-    pub submissions: u64,
+    submissions = "submissions_to_a_device",
     /// See `submissions`.
-    pub lanes: u64,
+    lanes = "rounds_screened_by_a_device",
     /// Bytes of rounds sent to a device, without its tables.
-    pub sent: u64,
+    sent = "bytes_sent_to_a_device",
     /// Bytes of answers received from a device.
-    pub received: u64,
+    received = "bytes_received_from_a_device",
     /// Microseconds of CPU time of the engine's own threads in rounds on a device, where they are measured.
-    pub host_us: u64,
+    host_us = "host_cpu_us_of_rounds_on_a_device",
     /// Screens that moved from a failing device to the CPU.
-    pub fallbacks: u64,
+    fallbacks = "screens_given_to_the_cpu",
     /// Points found outside their band: must stay 0.
-    pub violations: u64,
+    violations = "band_violations",
     /// Choices that were compared with the best of all points in f64, on request.
-    pub verified: u64,
+    verified = "choices_verified",
     /// Those of them that were not the best: must stay 0.
-    pub wrong: u64,
+    wrong = "choices_beside_the_best",
     /// Those of them with several points within the tie tolerance, of which the lowest is chosen.
-    pub ties: u64,
+    ties = "choices_among_ties",
 }
 
 impl Counters {
@@ -215,31 +241,6 @@ impl Counters {
             host_us: of(self.host_us),
             ..Self::default()
         }
-    }
-
-    /// Adds the counts of another screen.
-    pub fn add(&mut self, other: &Self) {
-        self.rounds += other.rounds;
-        self.candidates += other.candidates;
-        self.ambiguous += other.ambiguous;
-        self.interpolated += other.interpolated;
-        self.together += other.together;
-        self.pruned += other.pruned;
-        self.blocks += other.blocks;
-        self.bounded += other.bounded;
-        self.rebuilds += other.rebuilds;
-        self.scans += other.scans;
-        self.doubled += other.doubled;
-        self.submissions += other.submissions;
-        self.lanes += other.lanes;
-        self.sent += other.sent;
-        self.received += other.received;
-        self.host_us += other.host_us;
-        self.fallbacks += other.fallbacks;
-        self.violations += other.violations;
-        self.verified += other.verified;
-        self.wrong += other.wrong;
-        self.ties += other.ties;
     }
 }
 

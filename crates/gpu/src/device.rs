@@ -213,7 +213,7 @@ impl Device for Gpu {
         if !self.shared.has_f64 || !fits() {
             return Ok(None);
         }
-        Ok(GpuRounds::new(&self.shared, domain)?.map(|rounds| Box::new(rounds) as Box<dyn DeviceRounds>))
+        Ok(Some(Box::new(GpuRounds::new(&self.shared, domain)?)))
     }
 }
 

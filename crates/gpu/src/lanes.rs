@@ -71,15 +71,15 @@ pub struct GpuRounds {
 }
 
 impl GpuRounds {
-    /// Stores a table; `None` if the basis has no features.
+    /// Stores a table of features.
     ///
     /// # Errors
     /// If it does not fit.
-    pub fn new(shared: &Arc<GpuShared>, domain: Arc<LoopDomain>) -> Result<Option<Self>, BackendError> {
-        let Some(n_features) = domain.n_features() else { return Ok(None) };
+    pub fn new(shared: &Arc<GpuShared>, domain: Arc<LoopDomain>) -> Result<Self, BackendError> {
+        let n_features = domain.table.n_features;
         let features = filled(shared, "features by tiles", &domain.tiled_features())?;
         let constants = filled(shared, "domain", &domain.constants())?;
-        Ok(Some(Self { shared: Arc::clone(shared), domain, n_features, features, constants }))
+        Ok(Self { shared: Arc::clone(shared), domain, n_features, features, constants })
     }
 }
 

@@ -5,7 +5,7 @@ use super::lanes::GpuRounds;
 use super::tests::{device, open, open_replaced};
 use privateer_backend::device::{DeviceRounds, LoopDomain};
 use privateer_backend::reference::cases::{CaseDraws, TestBasis};
-use privateer_backend::reference::trial::{LoopDecision, LoopTrial};
+use privateer_backend::reference::trial::LoopTrial;
 use privateer_backend::{LaneAnswer, LaneJob, LaneRound, MOST_ROUNDS};
 use privateer_gp::score::{Basis, FeatureTable};
 use std::sync::Arc;
@@ -56,7 +56,7 @@ impl Trials {
         for (at, &noise) in self.noise[lane].iter().enumerate() {
             // The first round is always the host's.
             let point = match trial.decide(self.beta) {
-                LoopDecision::Certified(point) if at != 0 => point,
+                Some(point) if at != 0 => point,
                 _ => {
                     play.forced.push(at);
                     Self::host(lane, at)
@@ -65,13 +65,13 @@ impl Trials {
             play.actions.push(point);
             trial.observe(point, self.reward(lane, point, noise));
         }
-        play.tiles = trial.counts().tiles;
+        play.tiles = trial.tiles_visited();
         play
     }
 
     fn by_device(&self, gpu: &Gpu, k: usize) -> (Vec<Play>, usize) {
         let n = self.functions.len();
-        let rounds = GpuRounds::new(gpu.shared(), Arc::clone(&self.domain)).expect("a table").expect("features");
+        let rounds = GpuRounds::new(gpu.shared(), Arc::clone(&self.domain)).expect("a table");
         let mut lanes = rounds.lanes(n, 200).expect("lanes").expect("room");
         let mut plays: Vec<Play> = (0..n).map(|_| Play::default()).collect();
         let (mut submissions, mut forced) = (0, vec![Some(()); n]);

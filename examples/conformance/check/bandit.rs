@@ -230,32 +230,23 @@ fn is_truncated(before: Moments, mean: f64, reward: f64, ridge: f64) -> bool {
     admitted.abs() < (admitted - reward).abs()
 }
 
-/// Runs of a file and the policies that they are of.
-const RUNS: [(&str, &str); 7] = [
-    ("igp_ucb", "igp-ucb"),
-    ("tgp_ldp", "tgp-ucb"),
-    ("tgp_heavy", "tgp-ucb"),
-    ("ata_ldp", "ata-gp-ucb"),
-    ("ata_heavy", "ata-gp-ucb"),
-    ("moma_ldp", "moma-gp-ucb"),
-    ("moma_heavy", "moma-gp-ucb"),
-];
 /// Rounds behind the rows of `mean_after_round`.
 const MEANS_AFTER: [u64; 4] = [1, 2, 10, 25];
 
 pub fn sequences(file: &Value) -> Read<Value> {
-    let stated = RUNS.iter().filter(|(name, _)| file["runs"].get(name).is_some());
-    let runs = stated.map(|(name, policy)| Ok((name.to_string(), play(file, &file["runs"][name], name, policy)?)));
+    let runs = file["runs"].as_object().into_iter().flatten().map(|(name, run)| Ok((name.clone(), play(file, run, name)?)));
     Ok(json!({ "runs": runs.collect::<Read<serde_json::Map<String, Value>>>()? }))
 }
 
-fn play(file: &Value, run: &Value, name: &str, policy: &str) -> Read<Value> {
+fn play(file: &Value, run: &Value, name: &str) -> Read<Value> {
     let [scale, laplace_scale] = all(run, ["params/scale", "params/laplace_scale"])?;
-    let noise = match name.rsplit('_').next() {
-        Some("ldp") => Noise::Laplace(laplace_scale),
-        Some("heavy") => Noise::Heavy,
-        _ => Noise::Bounded,
+    let (policy, noise) = match name.split_once('_') {
+        Some((policy, "ldp")) => (policy, Noise::Laplace(laplace_scale)),
+        Some((policy, "heavy")) => (policy, Noise::Heavy),
+        Some((policy, _)) => (policy, Noise::Bounded),
+        None => return Err(format!("`{name}` names no policy and noise").into()),
     };
+    let policy = if policy.ends_with("gp") { format!("{policy}-ucb") } else { format!("{policy}-gp-ucb") };
     let mut row = run["params"].clone();
     ["B", "delta", "approx_eps", "T"].into_iter().for_each(|key| row[key] = file[key].clone());
     let terms = Terms::read(&row, noise)?;
@@ -265,7 +256,7 @@ fn play(file: &Value, run: &Value, name: &str, policy: &str) -> Read<Value> {
     let (values, draws) = (list(file, "f", n)?, list(file, &draws, terms.rounds as usize)?);
     let gram = tabulated(KernelGram::new(kernel(file)?, points.clone()));
     let dictionary: Vec<f64> = get(file, "dictionary")?;
-    let maker = terms.maker(policy, (kernel(file)?, points), (scale, &dictionary, users))?;
+    let maker = terms.maker(&policy, (kernel(file)?, points), (scale, &dictionary, users))?;
     let mut epochs = users.map(|users| Epochs::new(&gram, terms.ridge, &dictionary, users as usize));
     let mut screen = screen(maker.as_ref())?;
     let mut policy = maker.make(&terms.setting())?;

@@ -1,5 +1,5 @@
-//! Calibrations and betas: the Gaussian budget, the Laplace scale, the betas and levels of all policies, `q` and `k`, and the
-//! constants v, c and K behind them, solved for in the betas.
+//! Calibrations and betas: the Gaussian budget, the Laplace scale, the betas and levels of all policies, `q` and `k`. The
+//! constants v, c and K of the files stand in those betas.
 
 use super::bandit::{Noise, Terms, apart, level_over, mechanism, released, unused, unused_streams};
 use super::joint::{joint_spectrum, local_spectrum};
@@ -63,7 +63,7 @@ fn gaussian(row: &Value) -> Read<Value> {
     }))
 }
 
-/// Betas, levels and constants of the policies, under Laplace noise where the row states a budget.
+/// Betas and levels of the policies, under Laplace noise where the row states a budget.
 fn local(row: &Value) -> Read<Value> {
     let epsilon: Option<f64> = get(row, "eps")?;
     let [bound, noise_bound] = all(row, ["B", "R"])?;
@@ -77,27 +77,14 @@ fn local(row: &Value) -> Read<Value> {
     let igp = IGP.map(|(round, gain)| beta_at(&bounded, "igp-ucb", round, gain)).into_iter().collect::<Read<Vec<f64>>>()?;
     let tgp = each(row, "tgp_beta", |at| Ok(json!({ "beta": beta_at(&terms, "tgp-ucb", rounds(at, "t")?, get(at, "info")?)? })))?;
     let tgp_levels = LEVELS.map(|round| level(&terms, round)).into_iter().collect::<Read<Vec<f64>>>()?;
-    let (ata, moma) = (betas(&terms, "ata-gp-ucb", None)?, betas(&terms, "moma-gp-ucb", Some(3))?);
-    // c: what beta of MoMA grows by over its first, `3 sqrt(9 m c / ridge)`.
-    let c = (growth(&moma) / 3.0).powi(2) * terms.ridge / (9.0 * FEATURES[3] as f64);
-    // K: under Laplace what TGP's first beta holds of the bias, `sqrt(K / ridge)`; else v where nothing is stated.
-    let known = if scale.is_some() {
-        let deviation = 2.0 * 2.0f64.sqrt() * level(&terms, 1)? * (1.0 / terms.failure_prob).ln().sqrt();
-        ((beta_at(&terms, "tgp-ucb", 1, 0.0)? - terms.bound) * terms.ridge.sqrt() - deviation).powi(2)
-    } else {
-        moment(&terms, &betas(&bounded, "ata-gp-ucb", None)?)
-    };
     Ok(json!({
         "laplace_scale": scale.unwrap_or(0.0),
         "igp": igp,
         "tgp_b": tgp_levels,
         "tgp_beta": tgp,
         "ata_b": FEATURES[1..].iter().map(|&m| level_over(&terms, m)).collect::<Read<Vec<f64>>>()?,
-        "v": moment(&terms, &ata),
-        "ata_beta": ata,
-        "moma_beta": moma,
-        "c": c,
-        "K": known,
+        "ata_beta": betas(&terms, "ata-gp-ucb", None)?,
+        "moma_beta": betas(&terms, "moma-gp-ucb", Some(3))?,
         "q": inclusion(&terms)?,
         "k": users(&terms)?,
     }))
@@ -133,18 +120,6 @@ fn level(terms: &Terms, round: u64) -> Read<f64> {
         policy.update(0, &released(reward)?);
         Ok(0.0 < policy.scores().ok_or("the policy has no model")?.exact(0).mean)
     })
-}
-
-/// v: what beta of ATA grows by over its first, `4 sqrt(ln(4 m T/failure) v m / ridge)`.
-fn moment(terms: &Terms, betas: &[f64]) -> f64 {
-    let m = FEATURES[3] as f64;
-    let logarithm = (4.0 * m * terms.rounds as f64 / terms.failure_prob).ln();
-    (growth(betas) / 4.0).powi(2) * terms.ridge / (m * logarithm)
-}
-
-/// What beta grows by from no features to the most.
-fn growth(betas: &[f64]) -> f64 {
-    betas.last().zip(betas.first()).map_or(f64::NAN, |(last, first)| last - first)
 }
 
 /// Proposes and observes one reward at a point.

@@ -94,9 +94,7 @@ pub fn prefixes(file: &Value) -> Read<Value> {
     };
     let read: Vec<Vec<bool>> = (0..n).map(reads).collect();
     let nodes = |t: usize| (0..n).rev().filter(|&draw| read[draw][t]).map(|draw| draw + 1).collect::<Vec<usize>>();
-    let node = |t: usize| json!({ "t": t, "start": t - (t & t.wrapping_neg()) + 1, "end": t });
-    let (nodes, node): (Vec<_>, Vec<_>) = (0..n).map(|t| (nodes(t), node(t + 1))).unzip();
-    Ok(json!({ "prefix": prefix, "nodes_in_prefix": nodes, "node_of_noise": node }))
+    Ok(json!({ "prefix": prefix, "nodes_in_prefix": (0..n).map(nodes).collect::<Vec<_>>() }))
 }
 
 /// Dual exponent, exponent, multiplier and kappa of the smooth norm.
@@ -130,13 +128,7 @@ pub fn law(file: &Value) -> Read<Value> {
             "plus_norm_squared_of_y": squares,
         }))
     };
-    // Gamma(d/2, scale 2 sigma²): shape times scale, shape times scale².
-    let moments = |row: &Value| {
-        let [d, sigma] = all(row, ["d", "sigma"])?;
-        let (shape, scale) = (0.5 * d, 2.0 * sigma.powi(2));
-        Ok(json!({ "mean": shape * scale, "var": shape * scale.powi(2) }))
-    };
-    Ok(json!({ "rows": each(file, "rows", row)?, "moments": each(file, "moments", moments)? }))
+    Ok(json!({ "rows": each(file, "rows", row)? }))
 }
 
 pub fn levels(file: &Value) -> Read<Value> {

@@ -20,12 +20,24 @@ use privateer_numerics::linalg::{Columns, dot};
 use serde_json::{Map, Value, json};
 use std::sync::Arc;
 
-const OPTIONAL: [&str; 5] =
-    ["se_grid_0.2", "matern_grid_l0.2_nu2.5", "linear", "empirical_correlation", "empirical_covariance_over_max"];
-
 pub fn kernels(file: &Value) -> Read<Value> {
     let entries = |name: &str| file[name].as_object().into_iter().flat_map(Map::keys);
-    let (mut found, mut se, mut matern) = (optional(file)?, json!({}), json!({}));
+    let grid = |kernel: &dyn Kernel| table(kernel, file, "grid", "grid");
+    let empirical = |normalise: Normalise| -> Read<Value> {
+        let (n_columns, samples) = matrix(file, "samples")?;
+        Ok(json!(empirical_covariance(&samples, n_columns, normalise)?))
+    };
+    let (mut found, mut se, mut matern) = (json!({}), json!({}), json!({}));
+    for name in file.as_object().into_iter().flat_map(Map::keys) {
+        found[name] = match name.as_str() {
+            "se_grid_0.2" => grid(&squared_exponential(&json!({ "l": 0.2 }))?)?,
+            "matern_grid_l0.2_nu2.5" => grid(&Matern::new(2.5, Lengthscales::Isotropic(0.2), 1.0))?,
+            "linear" => table(&LinearKernel::new(1.0, 0.0), file, "X", "Y")?,
+            "empirical_correlation" => empirical(Normalise::Standardised)?,
+            "empirical_covariance_over_max" => empirical(Normalise::CovarianceOverMax)?,
+            _ => continue,
+        };
+    }
     for key in entries("se") {
         se[key] = table(&squared_exponential(&json!({ "l": parsed(key)? }))?, file, "X", "Y")?;
     }
@@ -35,26 +47,6 @@ pub fn kernels(file: &Value) -> Read<Value> {
         matern[key] = table(&Matern::new(parsed(nu)?, lengthscales(&json!({ "l": parsed(l)? }))?, 1.0), file, "X", "Y")?;
     }
     (found["se"], found["matern"]) = (se, matern);
-    Ok(found)
-}
-
-/// Sections that a file may leave out.
-fn optional(file: &Value) -> Read<Value> {
-    let grid = |kernel: &dyn Kernel| table(kernel, file, "grid", "grid");
-    let empirical = |normalise: Normalise| -> Read<Value> {
-        let (n_columns, samples) = matrix(file, "samples")?;
-        Ok(json!(empirical_covariance(&samples, n_columns, normalise)?))
-    };
-    let mut found = json!({});
-    for name in OPTIONAL.into_iter().filter(|name| !file[name].is_null()) {
-        found[name] = match name {
-            "se_grid_0.2" => grid(&squared_exponential(&json!({ "l": 0.2 }))?)?,
-            "matern_grid_l0.2_nu2.5" => grid(&Matern::new(2.5, Lengthscales::Isotropic(0.2), 1.0))?,
-            "linear" => table(&LinearKernel::new(1.0, 0.0), file, "X", "Y")?,
-            "empirical_correlation" => empirical(Normalise::Standardised)?,
-            _ => empirical(Normalise::CovarianceOverMax)?,
-        };
-    }
     Ok(found)
 }
 
@@ -105,27 +97,20 @@ fn quadrature(dimension: usize, entry: &Value) -> Read<Value> {
     let approximate = products(&map.table(&grid, None)).into_iter().enumerate();
     let errors = approximate.map(|(at, k)| (k - kernel.value(grid.point(at / n), grid.point(at % n))).abs());
     let worst = errors.fold(0.0, f64::max);
-    let rule = gauss_hermite(size(entry, "mbar")?);
-    let (nodes, weights): (Vec<f64>, Vec<f64>) = rule.iter().copied().unzip();
+    let (nodes, weights): (Vec<f64>, Vec<f64>) = gauss_hermite(size(entry, "mbar")?).into_iter().unzip();
     let (frequencies, first_weights) = map.first_group();
-    let full = full(&rule, libm::sqrt(2.0) / get::<f64>(entry, "l")?, &points);
-    let (mut found, layouts) = if dimension == 1 {
-        (json!({ "max_error_grid101": worst, "nodes": nodes, "weights": weights }), json!({ "half": table.values, "full": full }))
-    } else {
-        let layouts = json!({ "half": table.values, "frequencies": frequencies, "weights": first_weights });
-        (json!({ "max_error_grid11x11": worst, "m_half": map.n_features() }), layouts)
-    };
-    found["gram"] = json!(products(&table));
-    found["bound_theorem2"] = json!(map.accuracy.bound);
-    let layouts = stated(layouts, entry);
-    layouts.as_object().into_iter().flatten().for_each(|(key, layout)| found[key] = layout.clone());
-    Ok(found)
-}
-
-/// The layout of all frequencies, from the rule alone: `full` stands for nothing that the engine uses.
-fn full(rule: &[(f64, f64)], scale: f64, points: &Points) -> Vec<f64> {
-    let wave = |x: f64, wave: fn(f64) -> f64| rule.iter().map(move |(t, w)| libm::sqrt(*w) * wave(scale * t * x));
-    points.coordinates().iter().flat_map(|&x| wave(x, libm::cos).chain(wave(x, libm::sin))).collect()
+    let found = json!({
+        "max_error_grid101": worst,
+        "max_error_grid11x11": worst,
+        "nodes": nodes,
+        "weights": if dimension == 1 { weights } else { first_weights },
+        "m_half": map.n_features(),
+        "half": table.values,
+        "frequencies": frequencies,
+        "gram": products(&table),
+        "bound_theorem2": map.accuracy.bound,
+    });
+    Ok(stated(found, entry))
 }
 
 /// The kernel's error over differences of a disk: features of a difference against those of 0.

@@ -2,6 +2,7 @@
 
 use super::read::{Read, at, get};
 use serde_json::Value;
+use std::fmt;
 
 /// How far a number may be from the file's.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -47,7 +48,7 @@ pub struct Section {
 
 /// Fields that are read, or say something to the reader, and are not computed.
 const INPUTS: &str = "B K R T X Y Z Z_projected alpha approx_eps closed_form d delta delta_prime dictionary dim domain eps f g grid \
-    h_sub initial items kernel l levels m max_norm min_gap min_margin n node_noise node_normals noise noise_matrix \
+    h_sub initial items kernel l levels m max_norm min_gap min_margin moments n node_noise node_normals node_of_noise noise noise_matrix \
     noise_vector note notes observed p parameters params radius relative reward_noise rounds samples sigma \
     sigma_n2 sigma_y2 t0 theta tolerance unit_laplace y z";
 
@@ -146,6 +147,17 @@ impl Outcome {
     /// Returns true only if something was checked and nothing failed.
     pub fn agrees(&self) -> bool {
         !self.checked.is_empty() && self.failures.is_empty()
+    }
+}
+
+impl fmt::Display for Outcome {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for Section { name, numbers, largest_error } in &self.checked {
+            writeln!(f, "  {name}: {numbers} numbers, largest error {largest_error:.1e}")?;
+        }
+        self.not_yet.iter().try_for_each(|section| writeln!(f, "  not yet: {section}"))?;
+        self.failures.iter().try_for_each(|failure| writeln!(f, "  FAILED {failure}"))?;
+        writeln!(f, "  largest error {:.1e}", self.largest_error())
     }
 }
 

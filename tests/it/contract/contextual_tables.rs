@@ -2,7 +2,7 @@
 
 use super::contextual::policies;
 use super::cuts;
-use crate::support::{prepared, run_all, sweep};
+use crate::support::{fact, prepared, run_all, sweep};
 use privateer::engine::{Options, Quantity};
 use privateer::env::DataFolder;
 use privateer_backend::Cpu;
@@ -37,9 +37,9 @@ fn rows_become_users() {
         assert_eq!((facts.n_arms, facts.dimension, facts.length, facts.largest_entry), (3, 5, 2.0, 1.0));
         assert_eq!((facts.range, facts.mean_range), (Some((0.0, 1.0)), (0.0, 1.0)));
         let told = &cell.environment.described;
-        let fact = |name: &str| told.iter().find(|(known, _)| known.starts_with(name)).expect("a fact").1.clone();
-        assert_eq!((fact("numbers beyond"), fact("numbers missing")), (2.into(), 1.into()));
-        assert_eq!(fact("share of users"), serde_json::json!([0.2, 0.4, 0.4]));
+        let fact = |name: &str| fact(told, name).expect("a fact");
+        assert_eq!((fact("numbers beyond"), fact("numbers missing")), (2_u64.into(), 1_u64.into()));
+        assert_eq!(fact("share of users"), vec![0.2, 0.4, 0.4].into());
         // 1, age, weight, town A, town B; the right arm.
         let expected = [
             ([1.0, -0.4, 0.0, 1.0, 0.0], 0),
@@ -86,8 +86,7 @@ fn a_stated_length_is_kept() {
             shortened += u64::from(1.5 - 1e-9 < length);
         }
         let told = &cell.environment.described;
-        let fact = told.iter().find(|(known, _)| known.starts_with("contexts shortened")).expect("a fact");
-        assert_eq!((fact.1.as_u64(), shortened), (Some(3), 3));
+        assert_eq!((fact(told, "contexts shortened"), shortened), (Some(3_u64.into()), 3));
     });
 }
 

@@ -9,6 +9,7 @@ use privateer::oco::problem::ProblemContext;
 use privateer::registry::{GRADIENT_NOISES, LEARNERS, LOSSES, PROBLEMS, SETS, names};
 use privateer::spec::{Sweep, Task};
 use privateer_backend::Cpu;
+use privateer_config::facts::FactValue;
 use privateer_numerics::rng::Streams;
 use privateer_privacy::gradients::Sample;
 use privateer_privacy::{Calibration, Guarantee, Raw};
@@ -100,7 +101,7 @@ fn hidden_steps_are_at_most_two_over_the_smoothness() {
             let set = format!("{{ kind = \"lp-ball\", p = {p} }}");
             let sweep = sweep(&spec("linear-regression", &set, "squared", "epsilon = 1.0", &format!("kind = \"{kind}\"")));
             check_first_cell(&sweep, 1e9, |_, prepared, _| {
-                let step = prepared.facts.iter().find(|(name, _)| name == "step").and_then(|(_, step)| step.as_f64());
+                let step = prepared.facts.get("step").and_then(FactValue::as_f64);
                 // The regulariser of `noisy-giga` is as small as the rate is large.
                 assert!(step.is_some_and(|step| (step - longest).abs() < 1e-7), "{kind}, p = {p}: {step:?}");
             });
@@ -245,7 +246,7 @@ fn rates_are_chosen_on_data_of_their_own() {
         let facts = prepared(&text, &DataFolder::default(), |sweep, preparation| preparation.facts(&sweep.cells[0]));
         let facts = facts.expect("facts");
         assert!(facts.ledger.reward.notes.iter().any(|note| note.contains("validation data")));
-        facts.facts.iter().find(|(name, _)| name == "learning rate").map(|(_, value)| value.clone()).expect("a rate")
+        facts.facts.get("learning rate").expect("a rate").clone()
     };
     assert_eq!(chosen(4), chosen(1));
     assert!([0.01, 1.0].contains(&chosen(4).as_f64().expect("a number")));

@@ -41,7 +41,7 @@ impl BatchedShared {
             return None;
         }
         let stored = || {
-            let domain = LoopDomain::new(&self.basis).filter(|domain| domain.n_features().is_some())?;
+            let domain = LoopDomain::new(&self.basis)?;
             self.device.rounds(Arc::new(domain)).ok().flatten()
         };
         let rounds = self.rounds.get_or_init(stored).as_ref()?;

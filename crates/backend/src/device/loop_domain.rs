@@ -1,19 +1,19 @@
-//! Sorts a basis into tiles of neighbours, for lanes that play whole rounds on a device.
+//! Sorts a table of features into tiles of neighbours, for lanes that play whole rounds on a device.
 
 use super::tables::TILE;
 use crate::cpu::order::{BlockCoordinates, BlockOrder};
 use crate::scale::Scale;
-use privateer_gp::score::{Basis, FeatureTable, GramSource};
+use privateer_gp::score::{Basis, FeatureTable};
 use std::sync::Arc;
 
 /// Most visited points of a trial; a workgroup holds their factor.
 pub const MOST_VISITED: usize = 128;
 
-/// A basis that all trials share, in tiles.
+/// A table of features that all trials share, in tiles.
 #[derive(Debug)]
 pub struct LoopDomain {
     pub(crate) order: BlockOrder,
-    pub(crate) source: LoopSource,
+    pub table: Arc<FeatureTable>,
     pub(crate) scale: Scale,
     /// Largest prior variance.
     pub(crate) prior: f64,
@@ -24,36 +24,15 @@ pub struct LoopDomain {
     pub(crate) radii: Vec<f64>,
 }
 
-#[derive(Debug)]
-pub(crate) enum LoopSource {
-    Features(Arc<FeatureTable>),
-    Gram(Arc<dyn GramSource>),
-}
-
 impl LoopDomain {
-    /// Sorts the points of a basis into tiles; `None` if each trial has inputs of its own.
+    /// Sorts the points of a basis into tiles; `None` if it has no table of features.
     pub fn new(basis: &Basis) -> Option<Self> {
-        let n = basis.n_points();
-        let scale = Scale::of(basis);
-        let (order, source) = match basis {
-            Basis::Table(table) => {
-                (BlockOrder::halved(n, TILE, BlockCoordinates::of(table)), LoopSource::Features(Arc::clone(table)))
-            }
-            Basis::Gram(gram) => {
-                let order = match gram.form().filter(|form| 0 < form.dimension) {
-                    Some(form) => {
-                        let (values, stride) = (&form.points[..], form.dimension);
-                        BlockOrder::halved(n, TILE, BlockCoordinates { values, stride, axes: stride })
-                    }
-                    None => BlockOrder::as_given(n, TILE),
-                };
-                (order, LoopSource::Gram(Arc::clone(gram)))
-            }
-            Basis::Own(_) => return None,
-        };
+        let Basis::Table(table) = basis else { return None };
+        let (scale, table) = (Scale::of(basis), Arc::clone(table));
+        let order = BlockOrder::halved(basis.n_points(), TILE, BlockCoordinates::of(&table));
         let prior = scale.prior.iter().copied().fold(0.0, f64::max) * (1.0 + scale.prior_error);
         let residual = scale.residual.iter().copied().fold(0.0, f64::max);
-        let mut domain = Self { order, source, scale, prior, residual, centres: Vec::new(), radii: Vec::new() };
+        let mut domain = Self { order, table, scale, prior, residual, centres: Vec::new(), radii: Vec::new() };
         for tile in 0..domain.order.n_blocks() {
             let (centre, radius) = domain.centre(tile);
             domain.centres.push(centre);
@@ -83,30 +62,20 @@ impl LoopDomain {
         &self.order.points[tile * TILE..][..TILE]
     }
 
-    /// Returns the prior variance of a point that coordinates carry.
+    /// Returns the prior variance of a point that features carry.
     pub(crate) fn inside(&self, point: u32) -> f64 {
         self.scale.prior[point as usize] - self.scale.residual(point as usize)
     }
 
-    /// Returns the number of coordinates, or `None` if they are covariances with visited points.
-    pub fn n_features(&self) -> Option<usize> {
-        if let LoopSource::Features(table) = &self.source { Some(table.n_features) } else { None }
-    }
-
-    /// Returns how many roundings a term of a product of coordinates goes through.
+    /// Returns how many roundings a term of a product of features goes through.
     pub(crate) fn depth(&self) -> f64 {
-        (self.n_features().unwrap_or(MOST_VISITED) / 4 + 4) as f64
+        (self.table.n_features / 4 + 4) as f64
     }
 
     /// Returns the prior covariances of a point with others.
     pub(crate) fn covariances(&self, others: &[u32], point: u32) -> Vec<f64> {
-        match &self.source {
-            LoopSource::Features(table) => {
-                let own = table.row(point as usize);
-                others.iter().map(|&other| product(table.row(other as usize), own)).collect()
-            }
-            LoopSource::Gram(gram) => gram.entries(others, point as usize),
-        }
+        let own = self.table.row(point as usize);
+        others.iter().map(|&other| product(self.table.row(other as usize), own)).collect()
     }
 }
 
@@ -134,7 +103,7 @@ impl LoopDomain {
 
     /// Returns the features, tile by tile: features x [`TILE`] points; zeros fill up to a multiple of four features.
     pub fn tiled_features(&self) -> Vec<f64> {
-        let LoopSource::Features(table) = &self.source else { return Vec::new() };
+        let table = &self.table;
         let mut tiled = Vec::with_capacity(self.order.points.len() * table.n_features);
         for points in self.order.points.chunks_exact(TILE) {
             let feature = |point: u32, j: usize| table.row(point as usize).get(j).copied().unwrap_or(0.0);

@@ -3,7 +3,7 @@
 use super::Machine;
 use super::outcome::{Measured, least};
 use crate::engine::{Preparation, Stop};
-use crate::record::{DIGESTS_NAME, RunRecord};
+use crate::record::{Count, DIGESTS_NAME, RunRecord};
 use crate::registry::Registry;
 use crate::run::{RunOptions, forget_peak, peak_bytes, run_to_folder};
 use crate::spec::Sweep;
@@ -88,7 +88,7 @@ struct Fastest {
     cpu: f64,
     wall: Vec<f64>,
     peak: Option<u64>,
-    counters: serde_json::Value,
+    counters: Option<Count>,
     /// Checksum of what the run computed.
     results: u32,
 }
@@ -121,7 +121,7 @@ fn into_folder(sweep: &Sweep, options: &RunOptions) -> Result<Fastest, Error> {
     let (_, cpu, wall, peak) = timed(|| run_to_folder(sweep, &out, options, &Stop::new(), &()))?;
     let path = out.join(DIGESTS_NAME);
     let digests = std::fs::read_to_string(&path).map_err(|source| Error::io("read the list of digests", &path, source))?;
-    let counters = RunRecord::of(&out).map_or(serde_json::Value::Null, |record| record.counters);
+    let counters = RunRecord::of(&out).map(|record| record.counters);
     let mut results = flate2::Crc::new();
     results.update(digests.as_bytes());
     Ok(Fastest { cpu, wall: vec![wall], peak, results: results.sum(), counters })

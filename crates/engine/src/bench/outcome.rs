@@ -2,7 +2,7 @@
 
 use super::ceiling::Ceilings;
 use super::work::Work;
-use crate::record::DeviceFigures;
+use crate::record::{Count, DeviceFigures};
 use privateer_backend::Counters;
 use serde_json::{Value, json};
 
@@ -40,7 +40,7 @@ pub struct Measured {
     /// Checksum of the parts' digests.
     pub results_crc: Option<u32>,
     /// Counters of the screens.
-    pub counters: Value,
+    pub counters: Option<Count>,
     /// Passes of a device, with the microseconds of a trial-round by its own clock.
     pub passes: Vec<(&'static str, f64)>,
 }
@@ -68,20 +68,12 @@ impl Measured {
     }
 
     pub fn counter(&self, name: &str) -> u64 {
-        self.counters[name].as_u64().unwrap_or(0)
+        self.counters.as_ref().map_or(0, |counters| counters.of(name))
     }
 
     /// Returns what rounds on a device cost the host; `None` without one.
     pub fn on_device(&self) -> Option<DeviceFigures> {
-        let counters = Counters {
-            rounds: self.counter("rounds_screened"),
-            submissions: self.counter("submissions_to_a_device"),
-            lanes: self.counter("rounds_screened_by_a_device"),
-            sent: self.counter("bytes_sent_to_a_device"),
-            received: self.counter("bytes_received_from_a_device"),
-            host_us: self.counter("host_cpu_us_of_rounds_on_a_device"),
-            ..Counters::default()
-        };
+        let counters = Counters::of_names(|name| self.counter(name));
         DeviceFigures::of(&counters, self.rounds / self.cells.max(1) as u64)
     }
 

@@ -5,6 +5,7 @@ use super::ready_cell::ReadyCell;
 use super::warnings::bandit_warnings;
 use crate::env::Instance;
 use privateer_config::error::Error;
+use privateer_config::facts::Facts;
 use privateer_privacy::{Guarantee, Ledger, Protection};
 use serde::{Deserialize, Serialize};
 
@@ -33,7 +34,7 @@ pub struct CellFacts {
     /// What is protected, how strongly, by which calibration.
     pub ledger: CellLedger,
     /// Facts about the problem.
-    pub facts: Vec<(String, serde_json::Value)>,
+    pub facts: Facts,
     /// Settings that mislead.
     pub warnings: Vec<CellWarning>,
 }
@@ -70,14 +71,16 @@ impl CellFacts {
             );
         }
         let mut facts = cell.environment.facts.clone();
-        if let (Some([low, high]), true) = (ledger.clip, facts.iter().any(|(name, _)| name == "table"))
+        if let (Some([low, high]), true) = (ledger.clip, facts.get("table").is_some())
             && let Some(share) = instance.share_outside(low, high)
         {
-            facts.push(("share of the points whose mean reward the clip cuts off".into(), share.into()));
+            facts.push("share of the points whose mean reward the clip cuts off", share);
         }
         facts.extend(cell.maker.facts(&trial.setting));
         if let (Some(curator), Some(inputs)) = (&cell.curator, cell.inputs()) {
-            facts.extend(curator.facts(&inputs));
+            let preparation = curator.preparation(&inputs);
+            facts.extend(preparation.map(|inputs| ("scale of the inputs before the curator's mechanism", inputs.scale.into())));
+            facts.extend(preparation.map(|inputs| ("rows moved to the curator's bound", inputs.moved.into())));
         }
         let mut inputs = cell
             .curator

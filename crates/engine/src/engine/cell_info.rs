@@ -2,6 +2,7 @@
 
 use super::{CellLedger, CellWarning, Measures};
 use crate::spec::{Resolved, Role};
+use privateer_config::facts::Facts;
 use privateer_config::params::Scalar;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -25,7 +26,7 @@ pub struct CellInfo {
     /// What was protected, how strongly, by which calibration.
     pub ledger: Arc<CellLedger>,
     /// Numbers and words about the problem itself.
-    pub facts: Arc<serde_json::Value>,
+    pub facts: Arc<Facts>,
     /// Why it is in the sweep.
     #[serde(default)]
     pub role: Role,
@@ -94,7 +95,7 @@ pub(crate) mod tests {
             swept: vec![("privacy.epsilon".to_owned(), Scalar::Float(epsilon))],
             resolved: serde_json::json!({"policy": policy}).into(),
             ledger: ledger(epsilon, Some(1.0)).into(),
-            facts: serde_json::json!({"points": 100}).into(),
+            facts: Arc::new([("points", 100_u64.into())].into()),
             role: Role::Listed,
             measures: Measures::Regret,
             warnings: Vec::new(),

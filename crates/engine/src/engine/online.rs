@@ -140,7 +140,7 @@ impl<'a> OnlinePreparation<'a> {
         let mut facts = cell.problem.facts.clone();
         facts.extend(cell.learner.facts.clone());
         if let Rates::Validated { .. } = &online.rates {
-            facts.push(("learning rate is".to_owned(), online.rates.to_string().into()));
+            facts.push("learning rate is", online.rates.to_string());
             claim.notes.push(
                 "the learning rate was chosen on validation data of its own, which this ledger does not protect".to_owned(),
             );

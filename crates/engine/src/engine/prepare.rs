@@ -371,8 +371,8 @@ impl<'a> Preparation<'a> {
         let plan = plan.as_ref();
         let mut facts = self.facts_of(plan, usize::MAX, true)?;
         if let Some((factor, pilot)) = plan.tuned {
-            facts.facts.push(("tuned_factor_of_beta".to_owned(), factor.into()));
-            facts.facts.push(("pilot_trials_of_each_factor".to_owned(), pilot.into()));
+            facts.facts.push("tuned_factor_of_beta", factor);
+            facts.facts.push("pilot_trials_of_each_factor", pilot);
         }
         Ok(facts)
     }

@@ -10,6 +10,7 @@ use super::noise::{Noise, Resampled};
 use super::synthetic::{SyntheticSubstitute, synthetic_fact};
 use super::{BuildContext, Environment, EnvironmentPlan, Instance, MeanRange, RegretUnit};
 use privateer_config::error::{Diagnostic, Error};
+use privateer_config::facts::Facts;
 use privateer_config::params::Args;
 use privateer_gp::kernel::empirical::{Normalise, empirical_covariance};
 use privateer_gp::kernel::{KernelChoice, parse_kernel};
@@ -133,19 +134,19 @@ impl ArmsTable {
         // The mean squared reading, the papers' v.
         let readings = &noise.table().values;
         let second_moment = readings.iter().map(|reading| reading * reading).sum::<f64>() / readings.len() as f64;
-        let mut facts: Vec<(String, serde_json::Value)> = vec![
-            ("arms".into(), means.len().into()),
-            ("rows to draw from".into(), rows.into()),
-            ("best arm (1-based)".into(), (best + 1).into()),
-            ("largest mean reward".into(), means[best].into()),
-            ("R, largest |reading - mean|".into(), noise.bound().into()),
-            ("c, mean squared noise of the test readings".into(), noise.mean_variance().into()),
-            ("v, mean squared test reading".into(), second_moment.into()),
-        ];
-        facts.push(self.regret.fact());
-        facts.extend(card.map(|card| ("table".into(), card.into())));
-        facts.push(("fingerprint of the train readings".into(), fingerprints.0.into()));
-        facts.push(("fingerprint of the test readings".into(), fingerprints.1.into()));
+        let mut facts = Facts::from([
+            ("arms", means.len().into()),
+            ("rows to draw from", rows.into()),
+            ("best arm (1-based)", (best + 1).into()),
+            ("largest mean reward", means[best].into()),
+            ("R, largest |reading - mean|", noise.bound().into()),
+            ("c, mean squared noise of the test readings", noise.mean_variance().into()),
+            ("v, mean squared test reading", second_moment.into()),
+            self.regret.fact(),
+        ]);
+        facts.extend(card.map(|card| ("table", card.into())));
+        facts.push("fingerprint of the train readings", fingerprints.0);
+        facts.push("fingerprint of the test readings", fingerprints.1);
         facts.extend(self.synthetic.map(|_| synthetic_fact()));
         let (means, bound, rounds, regret) = (Arc::new(means), self.bound, context.rounds, self.regret);
         let derived_from_rewards = self.public.split(self.synthetic.is_none(), DERIVED.map(|kind| (kind, true)));

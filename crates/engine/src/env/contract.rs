@@ -4,6 +4,7 @@ use super::data_derived::DerivedNumbers;
 use super::data_folder::DataFolder;
 use super::instance::Instance;
 use privateer_config::error::Error;
+use privateer_config::facts::Facts;
 use privateer_config::memory::allow;
 use privateer_gp::kernel::Kernel;
 use privateer_gp::score::GramSource;
@@ -88,7 +89,7 @@ pub struct Environment {
     /// The kernel of the covariance, if there is one.
     pub kernel: Option<Arc<dyn Kernel>>,
     /// Facts for the manifest and the report, as (name, value).
-    pub facts: Vec<(String, serde_json::Value)>,
+    pub facts: Facts,
     /// As [`Environment::draw`].
     pub draw: Box<Draw>,
     /// Whether rewards can be drawn; false where they are told and nothing is known of the function.
@@ -121,7 +122,7 @@ impl Environment {
     /// Creates a problem over a listed domain without coordinates, whose rewards are its own.
     pub fn new(
         gram: Arc<dyn GramSource>,
-        facts: Vec<(String, serde_json::Value)>,
+        facts: Facts,
         draw: impl Fn(u64) -> Result<Instance, Error> + Send + Sync + 'static,
     ) -> Self {
         Self {
@@ -146,7 +147,7 @@ impl Environment {
     }
 
     /// Creates a problem with the same function in every trial.
-    pub fn of(instance: Instance, gram: Arc<dyn GramSource>, facts: Vec<(String, serde_json::Value)>) -> Self {
+    pub fn of(instance: Instance, gram: Arc<dyn GramSource>, facts: Facts) -> Self {
         Self::new(gram, facts, move |_| Ok(instance.clone()))
     }
 

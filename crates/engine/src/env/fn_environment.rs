@@ -5,6 +5,7 @@ use super::function::parse_point_kernel;
 use super::noise::Noise;
 use super::{BuildContext, Environment, EnvironmentPlan, Instance, MeanRange, RegretUnit, SetsPlan};
 use privateer_config::error::{Diagnostic, Error};
+use privateer_config::facts::Facts;
 use privateer_config::params::Args;
 use privateer_gp::kernel::Kernel;
 use privateer_gp::{KernelGram, Points, tabulated};
@@ -181,12 +182,8 @@ impl FnEnvironment {
             Some(_) => "stated by the program".to_owned(),
             None => format!("estimated from {} rewards each, standard error at most {error:.2e}", self.samples),
         };
-        let facts = vec![
-            ("points".to_owned(), n.into()),
-            ("dimension".to_owned(), d.into()),
-            ("mean rewards".to_owned(), means.into()),
-            self.regret.fact(),
-        ];
+        let facts =
+            Facts::from([("points", n.into()), ("dimension", d.into()), ("mean rewards", means.into()), self.regret.fact()]);
         let (points, kernel, set_size) = (Some(self.points.clone()), Some(kernel), self.sets.size());
         Ok(Environment { points, kernel, set_size, ..Environment::of(instance, gram, facts) })
     }

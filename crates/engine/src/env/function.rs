@@ -8,6 +8,7 @@ use super::noise::Noise;
 use super::{BuildContext, DomainPlan, Environment, Instance, MeanRange, RegretUnit, SetsPlan};
 use crate::env::noise::parse_noise;
 use privateer_config::error::{Diagnostic, Error};
+use privateer_config::facts::Facts;
 use privateer_config::params::Args;
 use privateer_gp::kernel::Kernel;
 use privateer_gp::kernel::{KernelChoice, parse_kernel};
@@ -88,7 +89,7 @@ impl FunctionPlan {
     }
 
     /// Returns what the report must state of every function environment, beside the number of its points.
-    pub fn facts(&self, dimension: usize) -> Vec<(String, serde_json::Value)> {
+    pub fn facts(&self, dimension: usize) -> Facts {
         let sets = match self.sets {
             SetsPlan::Whole => None,
             SetsPlan::Random { points } => Some(format!("{points} points, drawn each round")),
@@ -96,8 +97,8 @@ impl FunctionPlan {
                 Some(format!("{points} points, drawn each round: one with a mean of at least {good}, the others at most {bad}"))
             }
         };
-        let mut facts = vec![("dimension".to_owned(), dimension.into()), self.regret.fact()];
-        facts.extend(sets.map(|words| ("decision sets (regret is to the best of each)".to_owned(), words.into())));
+        let mut facts = Facts::from([("dimension", dimension.into()), self.regret.fact()]);
+        facts.extend(sets.map(|words| ("decision sets (regret is to the best of each)", words.into())));
         facts
     }
 
@@ -130,11 +131,11 @@ impl FunctionPlan {
         &self,
         domain: FunctionDomain,
         context: &BuildContext<'_>,
-        own_facts: Vec<(String, serde_json::Value)>,
+        own_facts: Facts,
         draw: impl Fn(&FunctionDomain, &mut Stream) -> Vec<f64> + Send + Sync + 'static,
     ) -> Environment {
         let mut facts = self.facts(domain.points.dimension());
-        facts.push(("points".to_owned(), domain.points.n_points().into()));
+        facts.push("points", domain.points.n_points());
         facts.extend(own_facts);
         let (plan, streams, rounds) = (self.clone(), context.streams.clone(), context.rounds);
         let (gram, points, kernel) = (domain.gram.clone(), Some(domain.points.clone()), Some(domain.kernel.clone()));

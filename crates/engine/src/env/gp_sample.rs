@@ -6,6 +6,7 @@ use super::domain::{GridShape, Place};
 use super::function::{FunctionDomain, FunctionPlan};
 use super::{BuildContext, Environment, EnvironmentPlan};
 use privateer_config::error::Error;
+use privateer_config::facts::Facts;
 use privateer_config::params::Args;
 use privateer_gp::features::exact;
 use privateer_gp::sample::{GridSampler, sample_gp};
@@ -27,13 +28,15 @@ impl GpSample {
     fn build(&self, context: &BuildContext<'_>) -> Result<Environment, Error> {
         let domain = self.function.build(context)?;
         Ok(match self.kronecker(&domain)? {
-            Some(sampler) => self.function.environment(domain, context, Vec::new(), move |_, stream| sampler.sample(stream)),
+            Some(sampler) => {
+                self.function.environment(domain, context, Facts::default(), move |_, stream| sampler.sample(stream))
+            }
             None => {
                 let n = domain.points.n_points() as f64;
                 // Largest number of features whose table fits the allowed memory.
                 let most = (context.memory_bytes / (8.0 * n)).min(n).max(1.0) as usize;
                 let table = exact::exact(domain.gram.as_ref(), self.tolerance, most)?;
-                self.function.environment(domain, context, Vec::new(), move |_, stream| sample_gp(&table, stream))
+                self.function.environment(domain, context, Facts::default(), move |_, stream| sample_gp(&table, stream))
             }
         })
     }

@@ -5,6 +5,7 @@ use super::noise::Noise;
 use super::sets::{Sets, SetsPlan};
 use super::value_units::ValueUnits;
 use privateer_config::error::{Diagnostic, Error};
+use privateer_config::facts::Fact;
 use privateer_config::params::Args;
 use privateer_numerics::rng::Stream;
 use privateer_privacy::{Raw, RewardFacts};
@@ -63,12 +64,12 @@ pub enum RegretUnit {
 impl RegretUnit {
     /// Returns the unit in words, as a fact for the report.
     #[must_use]
-    pub fn fact(self) -> (String, serde_json::Value) {
+    pub fn fact(self) -> Fact {
         let words = match self {
             Self::Raw => "that of the reward",
             Self::Relative => "shares of the largest mean reward",
         };
-        ("unit of regret".to_owned(), words.into())
+        ("unit of regret", words.into())
     }
 
     /// Reads the key `regret`.

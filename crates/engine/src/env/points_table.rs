@@ -11,6 +11,7 @@ use super::synthetic::{points_with_values, synthetic_fact};
 use super::{BuildContext, Environment, EnvironmentPlan, Instance, MeanRange, RegretUnit, ValueUnits};
 use crate::env::noise::parse_noise;
 use privateer_config::error::{Diagnostic, Error};
+use privateer_config::facts::Facts;
 use privateer_config::params::Args;
 use privateer_gp::kernel::Kernel;
 use privateer_gp::{KernelGram, Points, tabulated};
@@ -216,20 +217,19 @@ impl PointsTable {
         });
         let (instance, n_points) = (values.map(make).transpose()?, points.n_points());
         let merged_rows = Some(replicates.n_rows()).filter(|&rows| rows != n_points);
-        let mut facts: Vec<(String, serde_json::Value)> =
-            vec![("points".into(), n_points.into()), ("dimension".into(), points.dimension().into())];
-        facts.extend(card.map(|card| ("table".into(), card.into())));
+        let mut facts = Facts::from([("points", n_points.into()), ("dimension", points.dimension().into())]);
+        facts.extend(card.map(|card| ("table", card.into())));
         if let Some(instance) = &instance {
             let best = instance.best();
-            facts.push(("best row (1-based)".into(), (replicates.file_row(best) + 1).into()));
-            facts.push(("largest value".into(), instance.mean(best).into()));
-            facts.push(self.regret.fact());
+            facts.push("best row (1-based)", replicates.file_row(best) + 1);
+            facts.push("largest value", instance.mean(best));
+            facts.extend([self.regret.fact()]);
         }
         if let (Some(rows), Some(scatter)) = (merged_rows, scatter) {
-            facts.push(("rows of the table".into(), rows.into()));
-            facts.push(("standard deviation of rewards within a point, beside the noise".into(), scatter.into()));
+            facts.push("rows of the table", rows);
+            facts.push("standard deviation of rewards within a point, beside the noise", scatter);
         }
-        facts.push(("fingerprint of the table".into(), fingerprint.clone().into()));
+        facts.push("fingerprint of the table", fingerprint.clone());
         facts.extend(self.synthetic.map(|_| synthetic_fact()));
         let simulates = instance.is_some();
         let draw = move |_| {

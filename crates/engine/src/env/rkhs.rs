@@ -19,7 +19,7 @@ pub fn parse(args: &Args<'_>) -> EnvironmentPlan {
     };
     let function = FunctionPlan::parse(args, Place::Anywhere);
     EnvironmentPlan::new(move |context| {
-        let (n_centres, facts) = (centres as usize, vec![("centres".to_owned(), centres.into())]);
+        let (n_centres, facts) = (centres as usize, [("centres", centres.into())].into());
         let draw = move |domain: &FunctionDomain, stream: &mut Stream| {
             rkhs_function(domain.gram.as_ref(), n_centres, weights, stream).values
         };

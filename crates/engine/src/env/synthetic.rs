@@ -4,12 +4,13 @@
 //! in clusters, a smooth value with scatter).
 
 use super::csv_table::CsvTable;
+use privateer_config::facts::Fact;
 use privateer_config::params::Args;
 use privateer_numerics::rng::Stream;
 
 /// Returns the fact for the manifest that the data are synthetic.
-pub(super) fn synthetic_fact() -> (String, serde_json::Value) {
-    ("synthetic".into(), "generated, not the published data".into())
+pub(super) fn synthetic_fact() -> Fact {
+    ("synthetic", "generated, not the published data".into())
 }
 
 /// States the shape of the synthetic tables.

@@ -14,6 +14,7 @@ use super::nystrom_policy::{PreparedSketch, Sketch, SketchModel};
 use super::tail_moments::{Moment, TailKeys, TailMoments, Tails, power};
 use super::{ExplorationFactor, Policy, PolicyMaker, PolicyModel, PolicyPlan, PolicyStreams, Proposal, Setting};
 use privateer_config::error::Error;
+use privateer_config::facts::Facts;
 use privateer_config::params::Args;
 use privateer_gp::SortedRewards;
 use privateer_gp::score::{Basis, ScoreModel};
@@ -63,7 +64,7 @@ impl PolicyMaker for AtaMaker {
         Ok(Box::new(AtaPolicy { model, rewards, bound, moments, truncates, order, deviation }))
     }
 
-    fn facts(&self, setting: &Setting) -> Vec<(String, serde_json::Value)> {
+    fn facts(&self, setting: &Setting) -> Facts {
         // The theorem's exploration factor uses v even where no reward is truncated.
         let fact = |moments: TailMoments| self.tails.moment.fact("v, the policy's moment bound", moments.reward, setting);
         let moment = self.moments(setting).ok().and_then(fact);

@@ -51,7 +51,7 @@ fn plan(args: &Args<'_>, protection: Protection) -> PolicyPlan {
         };
         let facts = move |setting: &Setting| {
             let users = noise(setting).map_or(1, |(_, users)| users);
-            vec![("batches".to_owned(), batches.into()), ("least plays of a point".to_owned(), users.into())]
+            [("batches", batches.into()), ("least plays of a point", users.into())].into()
         };
         // Rows of the design: twice its points, of which there is one a play at most.
         let k = n_points.min(longest as usize) as f64;

@@ -12,6 +12,7 @@ use super::{
     KnownInputs, Policy, PolicyMaker, PolicyModel, PolicyPlan, PolicyStreams, Problem, Proposal, ReleasedFacts, Setting, gp_ucb,
 };
 use privateer_config::error::{Diagnostic, Error};
+use privateer_config::facts::Facts;
 use privateer_config::params::Args;
 use privateer_gp::posterior::ExactPosterior;
 use privateer_gp::score::{AxisFeatures, Basis};
@@ -104,9 +105,9 @@ impl PolicyMaker for BatchedMaker {
         self.inner.least_factor(&batched, round.div_ceil(batch))
     }
 
-    fn facts(&self, setting: &Setting) -> Vec<(String, serde_json::Value)> {
+    fn facts(&self, setting: &Setting) -> Facts {
         let (batch, batched) = self.batched(setting);
-        let mut facts = vec![("users of a batch".to_owned(), batch.into())];
+        let mut facts = Facts::from([("users of a batch", batch.into())]);
         facts.extend(self.inner.facts(&batched));
         facts
     }

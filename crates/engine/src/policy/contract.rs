@@ -2,6 +2,7 @@
 
 use super::{PolicyGroup, ReleasedFacts, SumsServer};
 use privateer_config::error::{Diagnostic, Error};
+use privateer_config::facts::Facts;
 use privateer_gp::kernel::Kernel;
 use privateer_gp::posterior::{Posterior, SketchedPosterior};
 use privateer_gp::score::{AxisFeatures, Basis, Change, FeatureTable, GramSource, Moments, ScoreModel};
@@ -382,8 +383,8 @@ pub trait PolicyMaker: Send + Sync {
     }
 
     /// Returns the given or estimated constants that the manifest must record, as (name, value).
-    fn facts(&self, _setting: &Setting) -> Vec<(String, serde_json::Value)> {
-        Vec::new()
+    fn facts(&self, _setting: &Setting) -> Facts {
+        Facts::default()
     }
 
     /// Predicts the mean and variance of the function at any points, in units of the reward.
@@ -431,10 +432,7 @@ pub trait FeaturesPlan: Send + Sync + fmt::Debug {
     }
 
     /// Returns what the manifest must record of a table that this plan built, as (name, value).
-    fn facts(&self, _problem: &Problem, table: &FeatureTable) -> Vec<(String, serde_json::Value)> {
-        vec![
-            ("features".to_owned(), table.n_features.into()),
-            ("kernel error of the features".to_owned(), table.kernel_error.into()),
-        ]
+    fn facts(&self, _problem: &Problem, table: &FeatureTable) -> Facts {
+        [("features", table.n_features.into()), ("kernel error of the features", table.kernel_error.into())].into()
     }
 }

@@ -9,6 +9,7 @@ use super::{
     InputNoiseModel, Policy, PolicyMaker, PolicyPlan, PolicyStreams, PosteriorPlan, Problem, Proposal, RandomSource, Setting,
 };
 use privateer_config::error::Error;
+use privateer_config::facts::Facts;
 use privateer_config::params::Args;
 use privateer_gp::posterior::Posterior;
 use privateer_gp::score::Moments;
@@ -43,7 +44,7 @@ impl PolicyMaker for ImprovementMaker {
         Ok(Box::new(Improvement { posterior, n_points: self.n_points, bounds: Vec::new(), found: Vec::new() }))
     }
 
-    fn facts(&self, setting: &Setting) -> Vec<(String, serde_json::Value)> {
+    fn facts(&self, setting: &Setting) -> Facts {
         self.ridge.fact(setting).into_iter().collect()
     }
 }

@@ -2,6 +2,7 @@
 
 use super::{FeaturesPlan, KnownInputs, Problem, SharedInputs};
 use privateer_config::error::{Diagnostic, Error};
+use privateer_config::facts::{FactValue, Facts};
 use privateer_config::memory::allow;
 use privateer_config::params::Args;
 use privateer_gp::Points;
@@ -151,16 +152,16 @@ impl FeaturesPlan for quadrature_fourier::QuadratureFourier {
         quadrature_map(*self, problem).ok()?.product_table(product).map(|(_, axes)| axes.into())
     }
 
-    fn facts(&self, problem: &Problem, table: &FeatureTable) -> Vec<(String, serde_json::Value)> {
-        let mut facts = vec![
-            ("features".to_owned(), table.n_features.into()),
-            ("kernel error of the features, measured over the domain's box".to_owned(), table.kernel_error.into()),
-        ];
+    fn facts(&self, problem: &Problem, table: &FeatureTable) -> Facts {
+        let mut facts = Facts::from([
+            ("features", table.n_features.into()),
+            ("kernel error of the features, measured over the domain's box", table.kernel_error.into()),
+        ]);
         if let Ok(map) = quadrature_map(*self, problem) {
-            let bound = map.accuracy.bound.map_or_else(|| "none stated for this kernel".into(), serde_json::Value::from);
-            facts.push(("bound of Theorem 2 [Dubey2021] on it".to_owned(), bound));
+            let bound = map.accuracy.bound.map_or_else(|| "none stated for this kernel".into(), FactValue::from);
+            facts.push("bound of Theorem 2 [Dubey2021] on it", bound);
             if map.accuracy.modified {
-                facts.push(("kernel of the features".to_owned(), "Matern's modified form, a product over coordinates".into()));
+                facts.push("kernel of the features", "Matern's modified form, a product over coordinates");
             }
         }
         facts

@@ -5,6 +5,7 @@
 
 use super::{Policy, PolicyMaker, PolicyPlan, PolicyStreams, Problem, Proposal, Setting};
 use privateer_config::error::{Diagnostic, Error};
+use privateer_config::facts::Facts;
 use privateer_config::params::Args;
 use privateer_gp::posterior::Visits;
 use privateer_privacy::sums::{Epochs, SumsNeed};
@@ -58,8 +59,8 @@ impl PolicyMaker for Design {
         Ok(Box::new(DesignPolicy { design: *self, told: 0, visits: Visits::default(), answer: None }))
     }
 
-    fn facts(&self, _setting: &Setting) -> Vec<(String, serde_json::Value)> {
-        vec![("candidates".to_owned(), self.candidates.into()), ("users of a candidate".to_owned(), self.pulls.into())]
+    fn facts(&self, _setting: &Setting) -> Facts {
+        [("candidates", self.candidates.into()), ("users of a candidate", self.pulls.into())].into()
     }
 }
 

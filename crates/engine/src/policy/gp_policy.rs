@@ -9,6 +9,7 @@ use super::{
     Initial, Policy, PolicyMaker, PolicyModel, PolicyPlan, PolicyStreams, PosteriorPlan, Problem, Proposal, RandomSource, Setting,
 };
 use privateer_config::error::{Diagnostic, Error};
+use privateer_config::facts::{Fact, Facts};
 use privateer_config::params::Args;
 use privateer_gp::posterior::Posterior;
 use privateer_gp::score::{AxisFeatures, Basis};
@@ -42,13 +43,13 @@ pub struct Rule {
     beta: Box<Beta>,
     admit: Option<Box<Admit>>,
     /// Constants that the manifest must record, as (name, value).
-    pub facts: Vec<(String, serde_json::Value)>,
+    pub facts: Facts,
 }
 
 impl Rule {
     /// Creates a rule that takes rewards as they are.
     pub fn new(beta: impl Fn(&RoundFacts) -> f64 + Send + Sync + 'static) -> Self {
-        Self { beta: Box::new(beta), admit: None, facts: Vec::new() }
+        Self { beta: Box::new(beta), admit: None, facts: Facts::default() }
     }
 
     /// Transforms the reward of a round (1-based) before the posterior observes it.
@@ -57,7 +58,7 @@ impl Rule {
     }
 
     #[must_use]
-    pub fn stating(mut self, facts: impl IntoIterator<Item = (String, serde_json::Value)>) -> Self {
+    pub fn stating(mut self, facts: impl IntoIterator<Item = Fact>) -> Self {
         self.facts.extend(facts);
         self
     }
@@ -107,9 +108,9 @@ impl Ridge {
     }
 
     /// Returns the manifest's entry; `None` for a number that the spec states.
-    pub(super) fn fact(self, setting: &Setting) -> Option<(String, serde_json::Value)> {
+    pub(super) fn fact(self, setting: &Setting) -> Option<Fact> {
         let ridge = self.value(setting).ok().filter(|_| self == Self::Mechanism)?;
-        Some(("ridge".to_owned(), format!("{ridge:.6}: variance of noise and mechanism").into()))
+        Some(("ridge", format!("{ridge:.6}: variance of noise and mechanism").into()))
     }
 }
 
@@ -181,10 +182,10 @@ impl PolicyMaker for GpMaker {
         Some((self.rule(setting).ok()?.beta)(&facts))
     }
 
-    fn facts(&self, setting: &Setting) -> Vec<(String, serde_json::Value)> {
-        let mut facts = self.rule(setting).map_or_else(|_| Vec::new(), |rule| rule.facts);
+    fn facts(&self, setting: &Setting) -> Facts {
+        let mut facts = self.rule(setting).map_or_else(|_| Facts::default(), |rule| rule.facts);
         facts.extend(self.ridge.fact(setting));
-        facts.extend_from_slice(self.posterior.facts());
+        facts.extend(self.posterior.facts());
         facts
     }
 }
@@ -264,7 +265,7 @@ mod tests {
             assert!(format!("{refused:?}").contains(said), "{refused:?}");
         }
         let (_, fact) = Ridge::Mechanism.fact(&of(Some(0.25), 6.0)).expect("a fact");
-        assert_eq!(fact, "6.250000: variance of noise and mechanism");
+        assert_eq!(fact.as_str(), Some("6.250000: variance of noise and mechanism"));
         assert_eq!(Ridge::Stated(2.0).fact(&of(Some(0.25), 6.0)), None);
     }
 }

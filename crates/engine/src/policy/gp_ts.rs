@@ -10,6 +10,7 @@ use super::{
     ExplorationFactor, FeaturesPlan, Policy, PolicyMaker, PolicyPlan, PolicyStreams, Problem, Proposal, Setting, parse_features,
 };
 use privateer_config::error::Error;
+use privateer_config::facts::Facts;
 use privateer_config::memory::allow;
 use privateer_config::params::Args;
 use privateer_gp::features::exact::Exact;
@@ -43,7 +44,7 @@ pub fn parse(args: &Args<'_>) -> PolicyPlan {
 struct ThompsonMaker {
     table: Arc<FeatureTable>,
     screen: Arc<SingleRows>,
-    facts: Vec<(String, serde_json::Value)>,
+    facts: Facts,
     ridge: Ridge,
     beta: ExplorationFactor,
     failure_prob: f64,
@@ -68,9 +69,11 @@ impl PolicyMaker for ThompsonMaker {
         }))
     }
 
-    fn facts(&self, setting: &Setting) -> Vec<(String, serde_json::Value)> {
-        let noise = NoiseScale::of(self.beta, setting).ok().and_then(NoiseScale::fact);
-        noise.into_iter().chain(self.ridge.fact(setting)).chain(self.facts.iter().cloned()).collect()
+    fn facts(&self, setting: &Setting) -> Facts {
+        let mut facts = self.facts.clone();
+        facts.extend(NoiseScale::of(self.beta, setting).ok().and_then(NoiseScale::fact));
+        facts.extend(self.ridge.fact(setting));
+        facts
     }
 }
 

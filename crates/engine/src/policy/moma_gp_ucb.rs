@@ -9,6 +9,7 @@ use super::nystrom_policy::{PreparedSketch, Sketch, SketchModel};
 use super::tail_moments::{Moment, TailMoments};
 use super::{ExplorationFactor, Policy, PolicyMaker, PolicyModel, PolicyPlan, PolicyStreams, Problem, Proposal, Setting};
 use privateer_config::error::{Diagnostic, Error};
+use privateer_config::facts::Facts;
 use privateer_config::params::Args;
 use privateer_gp::score::{Basis, lowest_within_tie};
 use privateer_numerics::linalg::dot;
@@ -66,7 +67,7 @@ impl PolicyMaker for MomaMaker {
         Some(self.sketch.basis())
     }
 
-    fn facts(&self, setting: &Setting) -> Vec<(String, serde_json::Value)> {
+    fn facts(&self, setting: &Setting) -> Facts {
         let fact = |moments: TailMoments| self.moment.fact("c, the policy's moment bound of the noise", moments.noise, setting);
         self.moments(setting).ok().and_then(fact).into_iter().collect()
     }

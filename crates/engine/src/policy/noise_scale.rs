@@ -3,6 +3,7 @@
 use super::exploration_factor::NoiseMeasure;
 use super::{ExplorationFactor, Setting};
 use privateer_config::error::Diagnostic;
+use privateer_config::facts::Fact;
 
 /// Holds the noise scale of an exploration factor and its source.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -55,9 +56,8 @@ impl NoiseScale {
     }
 
     /// Returns the manifest's entry; `None` where the factor uses no scale.
-    pub fn fact(self) -> Option<(String, serde_json::Value)> {
-        (!self.source.is_empty())
-            .then(|| ("noise scale of beta".to_owned(), format!("{:.6}: {}", self.value, self.source).into()))
+    pub fn fact(self) -> Option<Fact> {
+        (!self.source.is_empty()).then(|| ("noise scale of beta", format!("{:.6}: {}", self.value, self.source).into()))
     }
 }
 
@@ -159,7 +159,7 @@ mod tests {
         let (deviation, range) = (of(NoiseMeasure::Deviation), of(NoiseMeasure::Range));
         assert_eq!((deviation.value, range.value), (5.0, 9.0));
         let (_, fact) = deviation.fact().expect("a fact");
-        assert_eq!(fact, "5.000000: standard deviation of a released reward, a heuristic");
+        assert_eq!(fact.as_str(), Some("5.000000: standard deviation of a released reward, a heuristic"));
         let theory = NoiseScale::of(ExplorationFactor::Theory { factor: 1.0 }, &bounded).expect("proved");
         assert_eq!((theory.value, theory.source), (libm::hypot(2.0, 4.0), "proved sub-Gaussian scale of a released reward"));
         assert_eq!(

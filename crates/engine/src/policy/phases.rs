@@ -6,6 +6,7 @@
 use super::mean_noise::MeanNoise;
 use super::{Policy, PolicyMaker, PolicyStreams, Proposal, Setting};
 use privateer_config::error::{Diagnostic, Error};
+use privateer_config::facts::Facts;
 use privateer_privacy::{Query, Released, Signal};
 
 pub(super) trait PhaseRule: Send {
@@ -24,7 +25,7 @@ pub(super) trait PhaseRule: Send {
 pub(super) type MakeRule = dyn Fn(&Setting) -> Result<(MeanNoise, Box<dyn PhaseRule>), Diagnostic> + Send + Sync;
 
 /// Returns what the manifest must record, as (name, value).
-pub(super) type StateFacts = dyn Fn(&Setting) -> Vec<(String, serde_json::Value)> + Send + Sync;
+pub(super) type StateFacts = dyn Fn(&Setting) -> Facts + Send + Sync;
 
 pub(super) struct PhasesMaker {
     pub(super) n_points: usize,
@@ -39,7 +40,7 @@ impl PolicyMaker for PhasesMaker {
         self.bytes
     }
 
-    fn facts(&self, setting: &Setting) -> Vec<(String, serde_json::Value)> {
+    fn facts(&self, setting: &Setting) -> Facts {
         (self.facts)(setting)
     }
 

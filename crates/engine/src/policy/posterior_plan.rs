@@ -2,6 +2,7 @@
 
 use super::{FeaturesPlan, InputNoiseModel, KnownInputs, Problem, Setting, SharedInputs, parse_features};
 use privateer_config::error::{Diagnostic, Error};
+use privateer_config::facts::Facts;
 use privateer_config::params::Args;
 use privateer_gp::Plays;
 use privateer_gp::kernel::Kernel;
@@ -41,7 +42,7 @@ pub enum PreparedPosterior {
         /// The largest prior variance.
         prior_bound: f64,
         /// What the manifest must record of the table.
-        facts: Vec<(String, serde_json::Value)>,
+        facts: Facts,
     },
 }
 
@@ -102,8 +103,8 @@ impl PreparedPosterior {
     }
 
     /// Returns what the manifest must record of the features.
-    pub fn facts(&self) -> &[(String, serde_json::Value)] {
-        if let Self::Features { facts, .. } = self { facts } else { &[] }
+    pub fn facts(&self) -> Facts {
+        if let Self::Features { facts, .. } = self { facts.clone() } else { Facts::default() }
     }
 
     /// Returns the number of features and their stated kernel error; zeros without features.

@@ -10,6 +10,7 @@ use super::mean_noise::MeanNoise;
 use super::phases::{PhaseRule, PhaseState, PhasesMaker};
 use super::{ExplorationFactor, PolicyMaker, PolicyPlan, Problem, Setting};
 use privateer_config::error::{Diagnostic, Error};
+use privateer_config::facts::Facts;
 use privateer_config::params::Args;
 use privateer_privacy::Protection;
 
@@ -38,7 +39,7 @@ fn plan(args: &Args<'_>, protection: Protection) -> PolicyPlan {
             n_points,
             bytes: 64.0 * n_points as f64,
             rule: Box::new(rule),
-            facts: Box::new(|_| Vec::new()),
+            facts: Box::new(|_| Facts::default()),
         }))
     };
     PolicyPlan { protection, ..PolicyPlan::new(prepare) }

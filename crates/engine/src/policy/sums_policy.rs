@@ -11,6 +11,7 @@ pub use super::sums_server::SumsPolicyKind;
 use super::sums_server::{SumsKeys, SumsPolicyShared, SumsServer};
 use super::{ExplorationFactor, FeaturesPlan, Initial, Policy, PolicyMaker, PolicyPlan, Problem, Setting, SharedInputs};
 use privateer_config::error::{Diagnostic, Error};
+use privateer_config::facts::Facts;
 use privateer_config::params::Args;
 use privateer_gp::score::{AxisFeatures, Basis, Moments};
 use privateer_gp::{Plays, Points};
@@ -124,15 +125,13 @@ impl PolicyMaker for SumsMaker {
         Ok(Box::new(self.server(setting)?))
     }
 
-    fn facts(&self, setting: &Setting) -> Vec<(String, serde_json::Value)> {
+    fn facts(&self, setting: &Setting) -> Facts {
         let shared = &self.0;
         let mut facts = shared.facts.clone();
-        facts.extend([
-            ("largest norm of a point's features".to_owned(), shared.norm.into()),
-            ("most releases".to_owned(), shared.need.releases.into()),
-        ]);
+        facts
+            .extend([("largest norm of a point's features", shared.norm.into()), ("most releases", shared.need.releases.into())]);
         if let Ok(server) = self.server(setting) {
-            facts.push(("noise scale of beta".to_owned(), server.noise_std.into()));
+            facts.push("noise scale of beta", server.noise_std);
         }
         facts
     }

@@ -6,6 +6,7 @@ use super::{
     ExplorationFactor, FeaturesPlan, Initial, Policy, PolicyModel, PolicyStreams, Problem, Proposal, RandomSource, Setting,
 };
 use privateer_config::error::{Diagnostic, Error};
+use privateer_config::facts::Facts;
 use privateer_gp::Plays;
 use privateer_gp::posterior::{Repair, SumsPosterior, SumsUpdate, Unusable};
 use privateer_gp::score::{AxisFeatures, Change, FeatureTable, Moments, ScoreModel, lowest_within_tie};
@@ -42,7 +43,7 @@ pub(super) struct SumsPolicyShared {
     /// Axes of a product domain.
     pub(super) axes: Option<Arc<[AxisFeatures]>>,
     /// What the manifest must record of the features.
-    pub(super) facts: Vec<(String, serde_json::Value)>,
+    pub(super) facts: Facts,
     pub(super) prior_bound: f64,
     /// r: largest norm of a point's features.
     pub(super) norm: f64,

@@ -6,6 +6,7 @@
 
 use super::Setting;
 use privateer_config::error::Diagnostic;
+use privateer_config::facts::Fact;
 use privateer_config::params::Args;
 use privateer_gp::TrainReadings;
 
@@ -63,7 +64,7 @@ impl Moment {
     }
 
     /// Returns the manifest's entry for a bound; `None` where it follows from known facts.
-    pub fn fact(self, name: &str, value: f64, setting: &Setting) -> Option<(String, serde_json::Value)> {
+    pub fn fact(self, name: &'static str, value: f64, setting: &Setting) -> Option<Fact> {
         let train = setting.train.as_deref();
         let private = 0.0 < setting.released.mechanism_variance;
         let source = match self {
@@ -75,7 +76,7 @@ impl Moment {
             Self::Train => "estimated on the train readings",
         };
         let mechanism = if private && self == Self::Train { ", and the mechanism's noise" } else { "" };
-        Some((name.to_owned(), format!("{value:.6}: {source}{mechanism}").into()))
+        Some((name, format!("{value:.6}: {source}{mechanism}").into()))
     }
 }
 
@@ -122,13 +123,13 @@ impl TailKeys {
     }
 
     /// Returns the manifest's entry for the assumption.
-    pub fn fact(self, setting: &Setting) -> (String, serde_json::Value) {
+    pub fn fact(self, setting: &Setting) -> Fact {
         let tails = match self.tails(setting) {
             Tails::SubGaussian => "sub-gaussian",
             Tails::Moment => "moment",
         };
         let source = if self.stated.is_some() { "stated" } else { "from the noise and `moment`" };
-        ("tails of the noise, assumed".to_owned(), format!("{tails}: {source}").into())
+        ("tails of the noise, assumed", format!("{tails}: {source}").into())
     }
 }
 

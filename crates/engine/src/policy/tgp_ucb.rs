@@ -52,10 +52,9 @@ pub fn parse(args: &Args<'_>) -> PolicyPlan {
             Tail::Light | Tail::Exponential { .. } => None,
         };
         let assumed = match sub_weibull {
-            Some((theta, scale)) => (
-                "tails of the noise, assumed".to_owned(),
-                format!("sub-Weibull of theta {theta} and scale {scale}: stated").into(),
-            ),
+            Some((theta, scale)) => {
+                ("tails of the noise, assumed", format!("sub-Weibull of theta {theta} and scale {scale}: stated").into())
+            }
             None => tails.fact(setting),
         };
         let facts = [assumed].into_iter().chain(moment).chain(noise.and_then(NoiseScale::fact));

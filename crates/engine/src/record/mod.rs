@@ -50,7 +50,7 @@ pub use part::{part_bytes, remove_part, write_part};
 pub use part_id::{FOLDER_VERSION, PartHeader, PartId, SCHEMA_VERSION};
 pub use part_read::{check_part, read_part};
 pub use part_writer::PartWriter;
-pub use run_record::RunRecord;
+pub use run_record::{Count, RunRecord};
 pub use sealed_text::{is_sealed, seal_text};
 pub use shares::shares_in;
 pub use timings::{DeviceFigures, FILE_NAME as TIMINGS_NAME, PartTiming};

@@ -4,6 +4,8 @@ use super::disk;
 use super::whole_file::write_whole;
 use privateer_config::error::Error;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::path::{Path, PathBuf};
 
 const NOTE: &str = "what the machine did: differs between equal runs, has no digest, and is not compared by `privateer verify`";
@@ -28,7 +30,48 @@ pub struct RunRecord {
     /// The shard, as in `1/4`; `None` for a whole run.
     pub shard: Option<String>,
     /// Events worth knowing (repairs, fallbacks), by name.
-    pub counters: serde_json::Value,
+    pub counters: Count,
+}
+
+/// A count, or counts by name.
+#[derive(Clone, Debug, Serialize, Deserialize, PartialEq)]
+#[serde(untagged)]
+pub enum Count {
+    /// How often.
+    Number(u64),
+    /// Counts by name.
+    Named(BTreeMap<String, Count>),
+    /// The records of several folders.
+    Folders(Vec<RunRecord>),
+}
+
+impl Count {
+    /// Returns counts by name.
+    pub fn named<N: Into<String>>(counts: impl IntoIterator<Item = (N, Self)>) -> Self {
+        Self::Named(counts.into_iter().map(|(name, count)| (name.into(), count)).collect())
+    }
+
+    /// Returns a count of the first level; 0 if it is absent.
+    pub fn of(&self, name: &str) -> u64 {
+        let Self::Named(counts) = self else { return 0 };
+        if let Some(Self::Number(count)) = counts.get(name) { *count } else { 0 }
+    }
+
+    /// Adds counts of the same names; anything else takes the place of what was here.
+    pub fn add(&mut self, more: Self) {
+        match (self, more) {
+            (Self::Number(count), Self::Number(more)) => *count = count.saturating_add(more),
+            (Self::Named(counts), Self::Named(more)) => {
+                for (name, count) in more {
+                    match counts.entry(name) {
+                        Entry::Occupied(mut known) => known.get_mut().add(count),
+                        Entry::Vacant(free) => drop(free.insert(count)),
+                    }
+                }
+            }
+            (known, more) => *known = more,
+        }
+    }
 }
 
 impl RunRecord {
@@ -37,7 +80,7 @@ impl RunRecord {
 
     /// Creates the record of a whole run that has counted nothing yet.
     pub fn new(backend: String, adapter: Option<String>, cpu_features: Vec<String>, threads: usize) -> Self {
-        let counters = serde_json::json!({});
+        let counters = Count::Named(BTreeMap::new());
         Self { note: NOTE.to_owned(), backend, backend_reason: None, adapter, cpu_features, threads, shard: None, counters }
     }
 
@@ -46,7 +89,7 @@ impl RunRecord {
         let first = records.first()?;
         let counters = match records {
             [only] => only.counters.clone(),
-            several => serde_json::json!({ "by_folder": several }),
+            several => Count::named([("by_folder", Count::Folders(several.to_vec()))]),
         };
         Some(Self { shard: None, counters, ..first.clone() })
     }
@@ -98,7 +141,8 @@ mod tests {
     #[test]
     fn joined_records_keep_what_each_machine_did() {
         assert_eq!(RunRecord::joined(&[]), None);
-        let joined = RunRecord::joined(&[record("1/2"), record("2/2")]).expect("two");
-        assert_eq!((joined.shard, &joined.counters["by_folder"][1]["shard"]), (None, &"2/2".into()));
+        let both = [record("1/2"), record("2/2")];
+        let joined = RunRecord::joined(&both).expect("two");
+        assert_eq!((joined.shard, joined.counters), (None, Count::named([("by_folder", Count::Folders(both.to_vec()))])));
     }
 }

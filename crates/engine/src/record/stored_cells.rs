@@ -5,6 +5,7 @@
 
 use super::{CellInfo, Measures};
 use crate::engine::{ByText, CellLedger, CellWarning, Resolved, Role};
+use privateer_config::facts::Facts;
 use privateer_config::params::Scalar;
 use serde::de::{DeserializeSeed, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde::ser::SerializeStruct;
@@ -137,9 +138,10 @@ pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<
 #[derive(Default)]
 struct CellReader {
     values: Vec<Arc<Value>>,
-    // Many cells have the same keys, ledgers and warnings.
+    // Many cells have the same keys, ledgers, facts and warnings.
     keys_at: BTreeMap<Index, Vec<String>>,
     ledger_at: BTreeMap<Index, Arc<CellLedger>>,
+    facts_at: BTreeMap<Index, Arc<Facts>>,
     warnings_at: BTreeMap<Index, Vec<CellWarning>>,
 }
 
@@ -189,7 +191,7 @@ impl<'de> Visitor<'de> for &mut CellReader {
 
 impl CellReader {
     fn cell<E: Error>(&mut self, cell: StoredCell<'_>) -> Result<CellInfo, E> {
-        let Self { values, keys_at, ledger_at, warnings_at } = self;
+        let Self { values, keys_at, ledger_at, facts_at, warnings_at } = self;
         let at = |index: Index| values.get(index).ok_or_else(|| E::custom(format!("there is no value {index}")));
         let keys = remembered(keys_at, cell.keys, &at)?;
         if keys.len() != cell.swept.len() {
@@ -204,7 +206,7 @@ impl CellReader {
             swept: keys.iter().cloned().zip(cell.swept).collect(),
             resolved: cell.resolved.into_iter().map(section).collect::<Result<Resolved, E>>()?,
             ledger: Arc::clone(remembered(ledger_at, cell.ledger, &at)?),
-            facts: Arc::clone(at(cell.facts)?),
+            facts: Arc::clone(remembered(facts_at, cell.facts, &at)?),
             role: cell.role.into_owned(),
             measures: cell.measures,
             warnings: match cell.warnings {

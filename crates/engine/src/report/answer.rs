@@ -11,6 +11,7 @@ use super::share::{Share, guess};
 use super::stats::{Ratio, SampleMoments};
 use super::text::{plus_minus, share_text, short};
 use crate::record::{Measures, Quantity, Role};
+use privateer_config::facts::FactValue;
 use privateer_privacy::Guarantee;
 
 /// Largest number of policies that the paragraph names one by one; further ones are counted.
@@ -195,9 +196,8 @@ fn of_the_best(run: &ReportRun, settings: &Settings, group: &BudgetGroup, best: 
         Measures::Contextual => "Bounds, clip and exploration",
         _ => "Kernel, clip and exploration factor",
     };
-    if let (Some(factor), Some(pilot)) =
-        (cell.info.facts["tuned_factor_of_beta"].as_f64(), &cell.info.facts["pilot_trials_of_each_factor"].as_u64())
-    {
+    let fact = |name: &str| cell.info.facts.get(name).and_then(FactValue::as_f64);
+    if let (Some(factor), Some(pilot)) = (fact("tuned_factor_of_beta"), fact("pilot_trials_of_each_factor")) {
         sentences.push(format!(
             "{pilot} pilot trials of each factor, apart from those reported, chose the exploration factor here, {}; every cell has its own, \
              private or not, and added references four times as many trials (facts): that choice is not private.",

@@ -193,6 +193,7 @@ pub(crate) mod tests {
     use crate::record::test_ledger;
     use crate::record::{FOLDER_VERSION, hash_text, write_part};
     use serde_json::json;
+    use std::sync::Arc;
 
     /// Plans a synthetic policy with final regret `level + noise(i)` of trial `i` at the last round.
     ///
@@ -235,7 +236,14 @@ pub(crate) mod tests {
                     ledger: test_ledger(epsilon, planted.noise).into(),
                     measures: Measures::Regret,
                     warnings: Vec::new(),
-                    facts: json!({"points": 100, "kernel": "matern 5/2 <lengthscale & co>", "optimum": 1.2345}).into(),
+                    facts: Arc::new(
+                        [
+                            ("points", 100_u64.into()),
+                            ("kernel", "matern 5/2 <lengthscale & co>".into()),
+                            ("optimum", 1.2345.into()),
+                        ]
+                        .into(),
+                    ),
                 });
             }
         }

@@ -32,7 +32,7 @@ impl Guide {
             "squared-exponential" => Some(Self { rounds: 0.5, zeta: -1.0 }),
             "matern" => {
                 let nu = kernel["nu"].as_f64()?;
-                let d = cell.info.facts["dimension"].as_f64()?;
+                let d = cell.info.facts.get("dimension")?.as_f64()?;
                 Some(Self { rounds: (nu + d) / (2.0 * nu + d), zeta: -2.0 * nu / (2.0 * nu + d) })
             }
             _ => None,
@@ -76,13 +76,14 @@ mod tests {
     use super::*;
     use crate::record::test_ledger;
     use serde_json::{Value, json};
+    use std::sync::Arc;
 
     /// Returns two planted private policies at three budgets, on functions of this kernel's space.
     fn run(kernel: Value, adversary: Adversary) -> ReportRun {
         let mut run = planted(&[0.5, 1.0, 2.0], &[PRIVATE, OPEN], 6);
         for (i, cell) in run.cells.iter_mut().enumerate() {
             cell.info.resolved = json!({"environment": {"kind": "rkhs", "kernel": kernel}}).into();
-            cell.info.facts = json!({"dimension": 2}).into();
+            cell.info.facts = Arc::new([("dimension", 2_u64.into())].into());
             let mut ledger = test_ledger([0.5, 1.0, 2.0][i / 2], Some(1.0));
             ledger.reward.threat_model.adversary = adversary;
             cell.info.ledger = ledger.into();

@@ -10,6 +10,7 @@ use super::page_tables::{FALSE, facts, legend, misleading, numbers, results, sho
 use super::summary::SummaryRow;
 use super::words::capital;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
+use privateer_config::facts::FactValue;
 
 /// Style of a page, as CSS.
 pub const PAGE_STYLE: &str = include_str!("page.css");
@@ -50,7 +51,7 @@ pub(super) fn page(run: &ReportRun, rows: &[SummaryRow], answer: &Answer, figure
                         ul { @for line in &misleading.accepted { li { (with_code(line)) } } }
                     }
                 }
-                @for card in once_each(run.cells.iter().filter_map(|cell| cell.info.facts["table"].as_str())) {
+                @for card in once_each(run.cells.iter().filter_map(|cell| cell.info.facts.get("table")?.as_str())) {
                     p.note { "The table " (card) "." }
                 }
                 nav aria-label="Contents" {
@@ -179,9 +180,9 @@ fn overview(run: &ReportRun) -> String {
 /// Returns the text of a visible warning if synthetic data replace a published data set.
 fn synthetic(run: &ReportRun) -> Option<String> {
     run.cells.iter().find_map(|cell| match cell.info.facts.get("synthetic") {
-        None | Some(serde_json::Value::Null | serde_json::Value::Bool(false)) => None,
-        Some(serde_json::Value::Bool(true)) => Some("generated data stand in for the published set".to_owned()),
-        Some(other) => Some(shown(other)),
+        None | Some(FactValue::Missing | FactValue::Flag(false)) => None,
+        Some(FactValue::Flag(true)) => Some("generated data stand in for the published set".to_owned()),
+        Some(other) => Some(shown(&serde_json::json!(other))),
     })
 }
 

@@ -275,14 +275,14 @@ pub(super) fn policies_of(cells: &[&CellData]) -> String {
 
 /// Returns the facts: those that all cells share as a list, the others with one column per distinct set.
 pub(super) fn facts(run: &ReportRun) -> Markup {
-    let groups = grouped(run.cells.iter().map(|cell| (cell.info.facts.to_string(), cell)));
+    let groups = grouped(run.cells.iter().map(|cell| (format!("{:?}", cell.info.facts), cell)));
     let shown_groups = &groups[..groups.len().min(N_FACT_SETS)];
-    let named = shown_groups.iter().filter_map(|cells| cells[0].info.facts.as_object());
-    let keys: Vec<&str> = once_each(named.flat_map(serde_json::Map::keys).map(String::as_str));
+    let named = shown_groups.iter().flat_map(|cells| cells[0].info.facts.iter());
+    let keys: Vec<&str> = once_each(named.map(|(name, _)| name.as_ref()));
     if keys.is_empty() {
         return html! { p { "The run recorded no facts about its problem." } };
     }
-    let text = |cell: &CellData, key: &str| shown(cell.info.facts.get(key).unwrap_or(&Value::Null));
+    let text = |cell: &CellData, key: &str| shown(&serde_json::json!(cell.info.facts.get(key)));
     let is_shared = |key: &&str| groups.iter().all(|cells| text(cells[0], key) == text(groups[0][0], key));
     let (shared, apart): (Vec<&str>, Vec<&str>) = keys.into_iter().partition(is_shared);
     let mut grid = Grid::default();

@@ -21,10 +21,11 @@ pub(super) fn shown<T: Serialize + DeserializeOwned>(value: &T) -> Result<T, Err
 
 /// Makes every text of the cells safe to show; values that cells share stay shared.
 pub(super) fn show_cells(cells: &mut [CellInfo]) -> Result<(), Error> {
-    let (mut ledgers, mut values) = (ShownValues(BTreeMap::new()), ShownValues(BTreeMap::new()));
+    let (mut ledgers, mut facts, mut values) =
+        (ShownValues(BTreeMap::new()), ShownValues(BTreeMap::new()), ShownValues(BTreeMap::new()));
     for cell in cells {
         ledgers.show(&mut cell.ledger)?;
-        values.show(&mut cell.facts)?;
+        facts.show(&mut cell.facts)?;
         cell.resolved.values_mut().try_for_each(|section| values.show(section))?;
         [&mut cell.label, &mut cell.policy, &mut cell.environment].into_iter().for_each(show_text);
         for (key, value) in &mut cell.swept {

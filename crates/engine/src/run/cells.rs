@@ -35,7 +35,7 @@ fn infos(sweep: &Sweep, preparation: &Preparation<'_>) -> Result<Vec<CellInfo>, 
                 role: plan.role.clone(),
                 resolved: plan.resolved.clone(),
                 ledger: ledgers.share(facts.ledger),
-                facts: shared.share(facts.facts.into_iter().collect::<serde_json::Map<_, _>>().into()),
+                facts: shared.share(facts.facts),
                 measures: match &plan.task {
                     Task::Bandit(_) => Measures::Regret,
                     Task::Contextual(task) if task.environment_plan.replays => Measures::Replay,

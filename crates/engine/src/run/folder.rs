@@ -1,14 +1,14 @@
 //! Runs a sweep into a results folder.
 
 use super::cells::cell_infos;
-use super::manifest::{added, counters_json, manifest, run_record};
+use super::manifest::{manifest, run_record};
 use super::observer::{Notice, RunObserver};
 use super::recorder::Recorder;
 use super::threads::thread_pool_with;
 use super::{RunOptions, notices};
 use crate::audit::{self, AuditFile, RunsAudit, Settings};
 use crate::engine::{self, Options, Preparation, Stop, Unit};
-use crate::record::{self, DigestList, Folder, Manifest, RunRecord};
+use crate::record::{self, Count, DigestList, Folder, Manifest, RunRecord};
 use crate::report::{self, Outcome};
 use crate::spec::Sweep;
 use privateer_config::error::Error;
@@ -85,10 +85,9 @@ pub fn run_to_folder(
         observer.notice(Notice::Released { label: &sweep.cells[cell as usize].label(), summary });
     }
     if 0 < tally.finished {
-        let mut counters = counters_json(&tally.counters);
-        counters["private_sums"] =
-            released.iter().map(|(cell, summary)| (cell.to_string(), summary.json())).collect::<serde_json::Map<_, _>>().into();
-        record.counters = added(record.counters, &counters);
+        let sums = Count::named(released.iter().map(|(cell, summary)| (cell.to_string(), summary.count())));
+        let screens = tally.counters.named().into_iter().map(|(name, count)| (name, Count::Number(count)));
+        record.counters.add(Count::named(screens.chain([("private_sums", sums)])));
         record.save(out)?;
     }
     DigestList::sort(out)?;

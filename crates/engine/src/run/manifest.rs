@@ -4,7 +4,7 @@ use crate::engine::CellInfo;
 use crate::engine::Share;
 use crate::record::{self, Manifest, RunRecord};
 use crate::spec::{Recorded, Sweep};
-use privateer_backend::{Backend, Counters};
+use privateer_backend::Backend;
 use std::collections::{BTreeMap, BTreeSet};
 
 pub(super) fn run_record(backend: &dyn Backend, threads: usize, share: &Share) -> RunRecord {
@@ -34,49 +34,6 @@ pub(super) fn manifest(sweep: &Sweep, cells: Vec<CellInfo>) -> Manifest {
         cells,
         tuned_rates: BTreeMap::new(),
     }
-}
-
-/// Returns the counts of all screens as they appear in `run.json`.
-pub fn counters_json(counters: &Counters) -> serde_json::Value {
-    serde_json::json!({
-        "rounds_screened": counters.rounds,
-        "candidates": counters.candidates,
-        "rounds_with_several_candidates": counters.ambiguous,
-        "rounds_interpolated": counters.interpolated,
-        "factors_made_together": counters.together,
-        "rounds_pruned": counters.pruned,
-        "blocks_scored": counters.blocks,
-        "blocks_bounded_by_interpolation": counters.bounded,
-        "screens_rebuilt": counters.rebuilds,
-        "scans_in_f64": counters.scans,
-        "screens_that_went_on_in_f64": counters.doubled,
-        "submissions_to_a_device": counters.submissions,
-        "rounds_screened_by_a_device": counters.lanes,
-        "bytes_sent_to_a_device": counters.sent,
-        "bytes_received_from_a_device": counters.received,
-        "host_cpu_us_of_rounds_on_a_device": counters.host_us,
-        "screens_given_to_the_cpu": counters.fallbacks,
-        "band_violations": counters.violations,
-        "choices_verified": counters.verified,
-        "choices_beside_the_best": counters.wrong,
-        "choices_among_ties": counters.ties,
-    })
-}
-
-/// Returns the counters of earlier runs in the same folder plus those of this one.
-pub(super) fn added(mut earlier: serde_json::Value, now: &serde_json::Value) -> serde_json::Value {
-    if !earlier.is_object() {
-        earlier = serde_json::json!({});
-    }
-    for (name, count) in now.as_object().into_iter().flatten() {
-        if count.is_object() {
-            earlier[name.as_str()] = added(earlier[name.as_str()].take(), count);
-            continue;
-        }
-        let before = earlier[name.as_str()].as_u64().unwrap_or(0);
-        earlier[name.as_str()] = before.saturating_add(count.as_u64().unwrap_or(0)).into();
-    }
-    earlier
 }
 
 /// Returns the vector instructions of this processor: they change speed, never a recorded byte.

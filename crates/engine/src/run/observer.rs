@@ -1,7 +1,7 @@
 //! Defines the reports of a run to its caller.
 
 #[cfg(feature = "report")]
-use crate::record::OpenedFolder;
+use crate::record::{Count, OpenedFolder};
 use privateer_privacy::ReleaseCounts;
 
 /// Receives progress reports and notices of a run; `()` ignores them.
@@ -103,16 +103,17 @@ impl ReleaseSummary {
         self.repaired as f64 / self.counts.releases.max(1) as f64
     }
 
-    /// Returns the counts as they appear in the manifest.
+    /// Returns the counts as they appear in `run.json`.
     #[cfg(feature = "report")]
-    pub(super) fn json(&self) -> serde_json::Value {
+    pub(super) fn count(&self) -> Count {
         let ReleaseCounts { rewards, clipped, shortened, releases } = self.counts;
-        serde_json::json!({
-            "rewards": rewards,
-            "rewards_clipped": clipped,
-            "features_shortened": shortened,
-            "releases": releases,
-            "rounds_repaired": self.repaired,
-        })
+        let counts = [
+            ("rewards", rewards),
+            ("rewards_clipped", clipped),
+            ("features_shortened", shortened),
+            ("releases", releases),
+            ("rounds_repaired", self.repaired),
+        ];
+        Count::named(counts.map(|(name, count)| (name, Count::Number(count))))
     }
 }

@@ -62,12 +62,20 @@ pub trait Curator: Send + Sync + fmt::Debug {
     /// Returns claimed and delivered loss for inputs of this size.
     fn ledger(&self, n_rows: usize, dimension: usize) -> Ledger;
 
-    /// Returns facts on the preparation of these inputs, for the manifest of a simulation.
-    /// They depend on the raw data and must never be released.
-    fn facts(&self, inputs: &Raw<Inputs>) -> Vec<(String, serde_json::Value)> {
+    /// Returns what the preparation of these inputs does, for the manifest of a simulation; `None` if nothing is prepared.
+    fn preparation(&self, inputs: &Raw<Inputs>) -> Option<Preparation> {
         let _ = inputs;
-        Vec::new()
+        None
     }
+}
+
+/// States how inputs are prepared; it depends on the raw data and must never be released.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Preparation {
+    /// Factor by which the inputs are multiplied before the mechanism.
+    pub scale: f64,
+    /// Number of rows beyond the bound, which are moved to it.
+    pub moved: usize,
 }
 
 /// States what a curator protects and releases.

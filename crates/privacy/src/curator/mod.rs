@@ -12,7 +12,7 @@ mod scaled;
 #[cfg(test)]
 mod tests;
 
-pub use contract::{Curator, CuratorEntry, Inputs, InputsNeed, ReleasedInputs};
+pub use contract::{Curator, CuratorEntry, Inputs, InputsNeed, Preparation, ReleasedInputs};
 pub use input_noise::{PUBLIC_SEED, largest_singular_value, public_projection};
 pub use list::CURATORS;
 pub(super) use projection::product;

@@ -4,7 +4,7 @@
 //! units.
 
 use super::projection::centred;
-use super::{Curator, Inputs, ReleasedInputs};
+use super::{Curator, Inputs, Preparation, ReleasedInputs};
 use crate::{Ledger, Neighbours, RadiusUnits, Raw, Refusal, Released};
 use privateer_numerics::rng::Stream;
 use std::sync::Arc;
@@ -16,15 +16,6 @@ pub struct Scaled {
     inner: Arc<dyn Curator>,
     norm: Option<f64>,
     bound: Option<f64>,
-}
-
-/// Inputs as the mechanism receives them.
-struct Prepared {
-    inputs: Inputs,
-    /// Factor by which the inputs were multiplied.
-    scale: f64,
-    /// Number of rows beyond the bound.
-    moved: usize,
 }
 
 impl Scaled {
@@ -46,7 +37,8 @@ impl Scaled {
         Ok(Self { inner, norm, bound })
     }
 
-    fn prepare(&self, inputs: &Inputs) -> Prepared {
+    /// Returns the inputs as the mechanism receives them.
+    fn prepare(&self, inputs: &Inputs) -> (Inputs, Preparation) {
         let d = inputs.dimension();
         let mut values = centred(inputs);
         let largest = values.chunks_exact(d).map(length).fold(0.0, f64::max);
@@ -62,7 +54,7 @@ impl Scaled {
         }
         let scale = self.norm.filter(|_| 0.0 < bound).map_or(1.0, |norm| norm / bound);
         values.iter_mut().for_each(|x| *x *= scale);
-        Prepared { inputs: Inputs::new(d, Arc::new(values)), scale, moved }
+        (Inputs::new(d, Arc::new(values)), Preparation { scale, moved })
     }
 }
 
@@ -72,7 +64,7 @@ fn length(row: &[f64]) -> f64 {
 
 impl Curator for Scaled {
     fn release(&self, inputs: Raw<Inputs>, stream: &mut Stream) -> Result<Released<ReleasedInputs>, Refusal> {
-        let Prepared { inputs, scale, .. } = self.prepare(&inputs.open());
+        let (inputs, Preparation { scale, .. }) = self.prepare(&inputs.open());
         let released_inputs = self.inner.release(Raw::seal(inputs), stream)?;
         if scale == 1.0 {
             return Ok(released_inputs);
@@ -107,11 +99,7 @@ impl Curator for Scaled {
         ledger
     }
 
-    fn facts(&self, inputs: &Raw<Inputs>) -> Vec<(String, serde_json::Value)> {
-        let prepared = self.prepare(inputs.look());
-        vec![
-            ("scale of the inputs before the curator's mechanism".to_owned(), prepared.scale.into()),
-            ("rows moved to the curator's bound".to_owned(), prepared.moved.into()),
-        ]
+    fn preparation(&self, inputs: &Raw<Inputs>) -> Option<Preparation> {
+        Some(self.prepare(inputs.look()).1)
     }
 }

@@ -211,9 +211,9 @@ fn scaled(norm: Option<f64>, bound: Option<f64>) -> Scaled {
     Scaled::new(noisy(1e12, 1.0, None), norm, bound, false).expect("made")
 }
 
-fn fact(curator: &Scaled, data: &Inputs, name: &str) -> serde_json::Value {
-    let facts = curator.facts(&Raw::seal(data.clone()));
-    facts.into_iter().find(|(fact, _)| fact.contains(name)).expect("the fact").1
+fn prepared(curator: &Scaled, data: &Inputs) -> (usize, f64) {
+    let preparation = curator.preparation(&Raw::seal(data.clone())).expect("prepared");
+    (preparation.moved, preparation.scale)
 }
 
 /// Checks that rows beyond the bound are moved to it in their direction, counted and reported.
@@ -229,8 +229,7 @@ fn rows_beyond_the_bound_are_moved_counted_and_said() {
         assert!(off < 2e-5, "{norm:?}: {:?}", found.values);
         // The noise variance of the scaled units, converted to units of the inputs.
         assert!((found.noise_variance * scale * scale / plain.noise_variance - 1.0).abs() < 1e-12, "{norm:?}");
-        assert_eq!(fact(&curator, &five_rows(), "moved"), 2);
-        assert_eq!(fact(&curator, &five_rows(), "scale"), scale);
+        assert_eq!(prepared(&curator, &five_rows()), (2, scale));
         let notes = curator.ledger(5, 2).notes.join("; ");
         assert!(notes.contains("the public bound 2, to which longer rows are moved"), "{notes}");
         let stands = norm.map(|norm| format!("scaled so that {norm} stands for"));
@@ -238,11 +237,11 @@ fn rows_beyond_the_bound_are_moved_counted_and_said() {
     }
     // A row at the bound is not beyond it.
     for (bound, count) in [(5.0, 0), (4.999, 2), (0.999, 4)] {
-        assert_eq!(fact(&scaled(None, Some(bound)), &five_rows(), "moved"), count, "{bound}");
+        assert_eq!(prepared(&scaled(None, Some(bound)), &five_rows()).0, count, "{bound}");
     }
     // Without a bound the data's own largest norm is used and reported as not private; a mechanism with a guarantee refuses it.
     let own = scaled(Some(10.0), None);
-    assert_eq!((fact(&own, &five_rows(), "moved"), fact(&own, &five_rows(), "scale")), (0.into(), 2.0.into()));
+    assert_eq!(prepared(&own, &five_rows()), (0, 2.0));
     assert!(own.ledger(5, 2).notes.join("; ").contains("not private (E19)"));
     let refused = Scaled::new(noisy(1.0, 1.0, None), Some(10.0), None, true).expect_err("refused").to_string();
     assert!(refused.contains("`bound`") && refused.contains("E19"), "{refused}");
@@ -254,7 +253,7 @@ fn rows_beyond_the_bound_are_moved_counted_and_said() {
 #[test]
 fn scaling_by_the_largest_norm_moves_every_row() {
     let rows = |all: &[f64]| Inputs::new(1, Arc::new(all.to_vec()));
-    let scale = |largest: f64| fact(&scaled(Some(25.0), None), &rows(&[largest, -largest]), "scale").as_f64().expect("a number");
+    let scale = |largest: f64| prepared(&scaled(Some(25.0), None), &rows(&[largest, -largest])).1;
     let change = scale(20.0) - scale(21.0);
     let apart = [10.0, 5.0, 15.0].iter().map(|norm| (norm * change) * (norm * change)).sum::<f64>().sqrt();
     assert!((apart - 1.11).abs() < 0.005, "{apart}");

@@ -14,8 +14,6 @@ pub struct LoopPosterior {
     pub counts: Vec<f64>,
     /// `L` without the current streak, rows one after the other.
     factor: Vec<f64>,
-    /// Covariances of the visited points, as the factor is stored; empty for features.
-    covariances: Vec<f64>,
     n: usize,
     /// Weights of the mean without the current streak, `u` of that streak, and its row over the visited points.
     theta: Vec<f64>,
@@ -23,7 +21,6 @@ pub struct LoopPosterior {
     row: Vec<f64>,
     pub open: Option<LoopStreak>,
     pub errors: LoopErrors,
-    pub work: u64,
 }
 
 /// Consecutive observations of one point.
@@ -63,14 +60,12 @@ impl LoopPosterior {
             points: Vec::new(),
             counts: Vec::new(),
             factor: Vec::new(),
-            covariances: Vec::new(),
             n: 0,
-            theta: vec![0.0; domain.n_features().unwrap_or(0)],
+            theta: vec![0.0; domain.table.n_features],
             direction: Vec::new(),
             row: Vec::new(),
             open: None,
             errors: LoopErrors::new(domain.prior, ridge, domain.depth()),
-            work: 0,
         }
     }
 
@@ -127,10 +122,7 @@ impl LoopPosterior {
             self.points.push(point);
             self.counts.push(0.0);
         }
-        let c = domain.coordinates(point, &self.points);
-        if self.counts[slot] == 0.0 && domain.n_features().is_none() {
-            self.covariances.extend_from_slice(&c);
-        }
+        let c = domain.table.row(point as usize);
         let before = self.counts[slot];
         let (mut solved, mut variance) = (Vec::new(), 0.0);
         let leverage;
@@ -152,7 +144,6 @@ impl LoopPosterior {
             self.row.push(1.0 / self.ridge);
         }
         self.direction = domain.combine(&self.row, &self.points);
-        self.work += (n * n + self.direction.len() * self.row.len()) as u64;
         let size = StreakSize {
             count: 0.0,
             before,
@@ -162,7 +153,7 @@ impl LoopPosterior {
             entry: self.row[slot],
             direction: domain.size(&self.direction),
         };
-        let mean = product(&self.theta, &c);
+        let mean = product(&self.theta, c);
         self.open = Some(LoopStreak { slot, size, mean, coefficient: 0.0, solved, variance });
         self.errors.begin(n as f64, ended, domain.size(&self.theta), &size)
     }
@@ -171,7 +162,6 @@ impl LoopPosterior {
     fn close(&mut self) -> Option<(StreakSize, Option<LoopRotated>)> {
         let ended = self.streak_size();
         let LoopStreak { slot, size, coefficient, solved, variance, .. } = self.open.take()?;
-        self.theta.resize(self.direction.len(), 0.0);
         self.theta.iter_mut().zip(&self.direction).for_each(|(theta, u)| *theta += coefficient * u);
         if size.before == 0.0 {
             self.factor.extend_from_slice(&solved);
@@ -180,7 +170,6 @@ impl LoopPosterior {
             return Some((ended, None));
         }
         let delta = self.ridge * size.count / (size.before * (size.before + size.count));
-        self.work += (self.n * self.n) as u64;
         Some((ended, Some(self.lower_diagonal(slot, delta))))
     }
 
@@ -241,23 +230,22 @@ impl LoopPosterior {
         }
     }
 
-    /// Evaluates a point: its mean, its variance without what no coordinate carries, its product with `u`, and `L^{-1} C c`.
-    pub fn evaluate(&mut self, domain: &LoopDomain, point: u32) -> Evaluated {
-        let c = domain.coordinates(point, &self.points);
+    /// Evaluates a point: its mean, its variance without what no feature carries, its product with `u`, and `L^{-1} C c`.
+    pub fn evaluate(&self, domain: &LoopDomain, point: u32) -> Evaluated {
+        let c = domain.table.row(point as usize);
         let mut solved = domain.covariances(&self.points[..self.n], point);
         self.lower(&mut solved, 0);
-        let along = product(&self.direction, &c);
+        let along = product(&self.direction, c);
         let mut variance = domain.inside(point) - product(&solved, &solved);
-        let mut mean = product(&self.theta, &c);
+        let mut mean = product(&self.theta, c);
         if let Some(open) = &self.open {
             variance -= open.squares(self.ridge) * along * along;
             mean += open.coefficient * along;
         }
-        self.work += (self.n * self.n / 2 + self.n * c.len()) as u64;
         Evaluated { point, mean, variance, along, solved }
     }
 
-    /// Returns the posterior variance of the difference of two points, without what no coordinate carries.
+    /// Returns the posterior variance of the difference of two points, without what no feature carries.
     pub fn apart(&self, domain: &LoopDomain, a: &Evaluated, b: &Evaluated) -> f64 {
         let shared = domain.covariances(&[a.point], b.point)[0];
         let prior = domain.inside(a.point) + domain.inside(b.point) - 2.0 * shared;
@@ -266,21 +254,29 @@ impl LoopPosterior {
         prior - solved - self.open.as_ref().map_or(0.0, |open| open.squares(self.ridge)) * along * along
     }
 
-    /// Returns `w^T K w` for weights over the first visited points.
-    pub fn square_of(&self, weights: &[f64]) -> f64 {
-        let row = |i: usize| &self.covariances[i * (i + 1) / 2..][..=i];
-        let term = |(i, weight): (usize, &f64)| weight * (2.0 * product(row(i), weights) - row(i)[i] * weight);
-        weights.iter().enumerate().map(term).sum()
-    }
-
     /// Returns the weights of the mean with the current streak.
     pub fn weights(&self) -> Vec<f64> {
         let mut weights = self.theta.clone();
         if let Some(open) = &self.open {
-            weights.resize(self.direction.len(), 0.0);
             weights.iter_mut().zip(&self.direction).for_each(|(weight, u)| *weight += open.coefficient * u);
         }
         weights
+    }
+}
+
+impl LoopDomain {
+    /// Writes `sum row_i c_i` over visited points.
+    fn combine(&self, row: &[f64], visited: &[u32]) -> Vec<f64> {
+        let mut sum = vec![0.0; self.table.n_features];
+        for (&weight, &point) in row.iter().zip(visited) {
+            sum.iter_mut().zip(self.table.row(point as usize)).for_each(|(sum, c)| *sum += weight * c);
+        }
+        sum
+    }
+
+    /// Bounds the product of these weights and the features of any point.
+    pub(super) fn size(&self, weights: &[f64]) -> f64 {
+        (product(weights, weights) * self.prior).sqrt()
     }
 }
 

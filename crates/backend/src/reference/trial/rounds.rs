@@ -11,54 +11,10 @@ use std::sync::Arc;
 /// Most points that a round decides among.
 const MOST_CANDIDATES: usize = 64;
 
-/// Largest number of points a coordinate, and smallest ridge as a share of the prior variance, of the form of the posterior
+/// Largest number of points a feature, and smallest ridge as a share of the prior variance, of the form of the posterior
 /// that the loop follows.
-const POINTS_A_COORDINATE: usize = 2;
+const POINTS_A_FEATURE: usize = 2;
 const LEAST_RIDGE: f64 = 1e-10;
-
-/// How a round ends on the device.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum LoopDecision {
-    /// The model that decides would play this point.
-    Certified(u32),
-    /// The host must decide: several points may be its choice, or the state has no bound.
-    Undecided,
-}
-
-/// Counts of a trial.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct LoopCounts {
-    /// Decisions.
-    pub decisions: u64,
-    /// Decisions that are left to the host.
-    pub undecided: u64,
-    /// Those of them for which the state has no bound, most often because it holds no more points.
-    pub unbounded: u64,
-    /// Decisions in which several points were compared.
-    pub compared: u64,
-    /// Tiles visited.
-    pub tiles: u64,
-    /// Rows applied in them.
-    pub rows: u64,
-    /// Multiply-adds.
-    pub work: u64,
-    /// Values of the covariance.
-    pub covariances: u64,
-}
-
-impl LoopCounts {
-    /// Adds the counts of another trial.
-    pub fn add(&mut self, other: Self) {
-        self.decisions += other.decisions;
-        self.undecided += other.undecided;
-        self.unbounded += other.unbounded;
-        self.compared += other.compared;
-        self.tiles += other.tiles;
-        self.rows += other.rows;
-        self.work += other.work;
-        self.covariances += other.covariances;
-    }
-}
 
 /// A trial that a workgroup plays.
 #[derive(Debug)]
@@ -69,7 +25,6 @@ pub struct LoopTrial {
     observations: u64,
     /// Whether an observation did not fit.
     is_full: bool,
-    counts: LoopCounts,
     bounds: Vec<f64>,
 }
 
@@ -77,20 +32,12 @@ impl LoopTrial {
     /// Creates a trial without observations; `ridge > 0`.
     pub fn new(domain: Arc<LoopDomain>, ridge: f64) -> Self {
         let (posterior, tiles) = (LoopPosterior::new(&domain, ridge), LoopTiles::new(&domain));
-        let counts = LoopCounts::default();
-        Self { domain, posterior, tiles, observations: 0, is_full: false, counts, bounds: Vec::new() }
+        Self { domain, posterior, tiles, observations: 0, is_full: false, bounds: Vec::new() }
     }
 
-    /// Returns the counts so far.
-    pub fn counts(&self) -> LoopCounts {
-        let tiles = self.tiles.counts;
-        LoopCounts {
-            tiles: tiles.visited,
-            rows: tiles.rows,
-            work: tiles.work + self.posterior.work,
-            covariances: tiles.covariances,
-            ..self.counts
-        }
+    /// Returns how many tiles were visited.
+    pub fn tiles_visited(&self) -> u64 {
+        self.tiles.visited
     }
 
     /// Adds an observation, whoever chose its point.
@@ -108,45 +55,35 @@ impl LoopTrial {
     /// * `values` — the function, by point
     pub fn play(&mut self, rounds: &[(f64, f64)], values: &[f64], actions: &mut Vec<u32>) {
         for &(beta, noise) in rounds {
-            let LoopDecision::Certified(point) = self.decide(beta) else { return };
+            let Some(point) = self.decide(beta) else { return };
             actions.push(point);
             self.observe(point, values[point as usize] + noise);
         }
     }
 
-    /// Decides a round with this exploration factor, at least 0.
-    pub fn decide(&mut self, beta: f64) -> LoopDecision {
-        self.counts.decisions += 1;
-        let found = self.choice(beta);
-        self.counts.undecided += u64::from(found.is_none());
-        found.map_or(LoopDecision::Undecided, LoopDecision::Certified)
-    }
-
-    fn choice(&mut self, beta: f64) -> Option<u32> {
+    /// Decides a round with this exploration factor, at least 0: the point that the model that decides would play.
+    ///
+    /// `None` leaves the round to the host: several points may be its choice, or the state has no bound.
+    pub fn decide(&mut self, beta: f64) -> Option<u32> {
         if self.observations == 0 {
             let mut priors = Candidates::default();
             self.domain.scale.best_priors(beta, None, &mut priors);
             return Some(priors.points).filter(|points| points.len() == 1).map(|points| points[0]);
         }
-        let Some(distance) = self.distance() else {
-            self.counts.unbounded += 1;
-            return None;
-        };
+        let distance = self.distance()?;
         let band = self.band(beta, &distance);
         let found = self.candidates(beta, band)?;
         if let [only] = found[..] {
             return Some(only);
         }
-        self.counts.compared += 1;
         self.compare(&found, beta, distance)
     }
 
     /// Returns the distance to the model that decides; `None` where it has no bound or another form.
     fn distance(&self) -> Option<Distance> {
-        let most = self.domain.n_features().map_or(usize::MAX, |n| POINTS_A_COORDINATE * n);
         let follows = !self.is_full
             && self.observations < REBUILD_EVERY
-            && self.posterior.points.len() <= most
+            && self.posterior.points.len() <= POINTS_A_FEATURE * self.domain.table.n_features
             && LEAST_RIDGE * self.domain.prior <= self.posterior.ridge();
         let k = self.posterior.n_factored() as f64;
         self.posterior.errors.distance(k, &self.posterior.streak_size()).filter(|_| follows)
@@ -173,7 +110,7 @@ impl LoopTrial {
                 break;
             }
             self.bounds[highest] = f64::NEG_INFINITY;
-            self.tiles.catch_up(&self.domain, &self.posterior, highest);
+            self.tiles.catch_up(&self.domain, highest);
             best = best.max(self.tiles.visit(&self.posterior, highest, band));
             visited.push(highest);
         }

@@ -30,8 +30,6 @@ struct LoopTile {
     row: Option<usize>,
     squares: f64,
     steps: f64,
-    /// Covariances with the first visited points, column by column; empty for features.
-    columns: Vec<f64>,
     then: TileBound,
 }
 
@@ -79,18 +77,8 @@ pub struct LoopTiles {
     /// Bounds on the errors of any mean and any variance.
     pub mean_error: f64,
     pub variance_error: f64,
-    pub counts: TileCounts,
-}
-
-/// Work of the tiles of a trial.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct TileCounts {
-    /// Tiles visited, and rows applied in them.
+    /// How many tiles were visited.
     pub visited: u64,
-    pub rows: u64,
-    /// Multiply-adds, and values of the covariance.
-    pub work: u64,
-    pub covariances: u64,
 }
 
 impl LoopTiles {
@@ -107,7 +95,6 @@ impl LoopTiles {
                 row: None,
                 squares: 0.0,
                 steps: 0.0,
-                columns: Vec::new(),
                 // The prior counts as a visit with exploration factor 0.
                 then: TileBound { deviation, ..TileBound::default() },
             }
@@ -119,7 +106,7 @@ impl LoopTiles {
             innovations: 0.0,
             mean_error: 0.0,
             variance_error: domain.scale.prior_error * domain.prior,
-            counts: TileCounts::default(),
+            visited: 0,
         }
     }
 
@@ -130,9 +117,8 @@ impl LoopTiles {
         if let Some(band) = begun {
             let direction = posterior.direction.clone();
             for (centre, &point) in self.centres.iter_mut().zip(&domain.centres) {
-                centre.p = product(&direction, &domain.coordinates(point, &posterior.points));
+                centre.p = product(&direction, domain.table.row(point as usize));
             }
-            self.counts.work += (direction.len() * self.centres.len()) as u64;
             self.variance_error += band.closed * prior;
             self.rows.push(LoopRow { direction, squares: 0.0, steps: 0.0, band });
         }
@@ -155,15 +141,13 @@ impl LoopTiles {
     /// Writes a bound on the scores of every tile.
     pub fn bound(&mut self, domain: &LoopDomain, posterior: &LoopPosterior, beta: f64, bounds: &mut Vec<f64>) {
         let weights = posterior.weights();
-        let length = distance(domain, posterior, &weights, &[]);
-        self.counts.work +=
-            (self.tiles.len() * weights.len() * if domain.n_features().is_some() { 1 } else { weights.len() }) as u64;
+        let length = distance(domain, &weights, &[]);
         let tiles = self.tiles.iter().zip(&self.centres).zip(&domain.radii);
         bounds.clear();
         bounds.extend(tiles.map(|((tile, centre), radius)| {
             let then = &tile.then;
             let wider = (beta - then.beta).max(0.0) * then.deviation;
-            let moved = distance(domain, posterior, &weights, &then.weights);
+            let moved = distance(domain, &weights, &then.weights);
             let near = wider + (centre.mean - then.mean) + moved * radius;
             let reach = (beta * beta + (self.innovations - then.innovations).max(0.0) * (1.0 + 1e-9)).sqrt();
             let far = (reach - then.beta).max(0.0) * then.deviation;
@@ -174,17 +158,18 @@ impl LoopTiles {
     }
 
     /// Applies the rows that a tile has not seen.
-    pub fn catch_up(&mut self, domain: &LoopDomain, posterior: &LoopPosterior, index: usize) {
-        let Self { rows, tiles, counts, .. } = self;
+    pub fn catch_up(&mut self, domain: &LoopDomain, index: usize) {
+        let Self { rows, tiles, .. } = self;
         let (tile, points) = (&mut tiles[index], domain.points(index));
-        counts.visited += 1;
+        self.visited += 1;
         let from = tile.row.unwrap_or(0);
         for (at, row) in rows.iter().enumerate().skip(from) {
             let is_new = tile.row != Some(at);
             if is_new {
-                tile.project(domain, posterior, points, &row.direction, counts);
+                for (p, &point) in tile.p.iter_mut().zip(points) {
+                    *p = product(&row.direction, domain.table.row(point as usize));
+                }
                 (tile.row, tile.squares, tile.steps) = (Some(at), 0.0, 0.0);
-                counts.rows += 1;
             }
             let (squares, steps) = (row.squares - tile.squares, row.steps - tile.steps);
             if squares != 0.0 {
@@ -192,7 +177,6 @@ impl LoopTiles {
                 (tile.squares, tile.steps) = (row.squares, row.steps);
             }
         }
-        counts.work += 4 * TILE as u64;
     }
 
     /// Returns the largest lower end of the scores of a tile, and remembers what bounds them later.
@@ -223,35 +207,6 @@ impl LoopTiles {
 }
 
 impl LoopTile {
-    /// Computes `p` of a row at every point.
-    fn project(
-        &mut self,
-        domain: &LoopDomain,
-        posterior: &LoopPosterior,
-        points: &[u32],
-        direction: &[f64],
-        counts: &mut TileCounts,
-    ) {
-        counts.work += (TILE * direction.len()) as u64;
-        if domain.n_features().is_some() {
-            for (p, &point) in self.p.iter_mut().zip(points) {
-                *p = product(direction, &domain.coordinates(point, &[]));
-            }
-            return;
-        }
-        for &point in &posterior.points[self.columns.len() / TILE..direction.len().max(self.columns.len() / TILE)] {
-            self.columns.extend(domain.covariances(points, point));
-            counts.covariances += TILE as u64;
-        }
-        for (at, p) in self.p.iter_mut().enumerate() {
-            let mut sums = [0.0; 4];
-            for (i, weight) in direction.iter().enumerate() {
-                sums[i % 4] += weight * self.columns[i * TILE + at];
-            }
-            *p = (sums[0] + sums[1]) + (sums[2] + sums[3]);
-        }
-    }
-
     /// Applies observations along `p`.
     fn apply(&mut self, squares: f64, steps: f64, is_new: bool, band: &RowBand) {
         for at in 0..TILE {
@@ -278,13 +233,9 @@ impl LoopTile {
 }
 
 /// Bounds the distance between two weights of the mean; missing entries are zero.
-fn distance(domain: &LoopDomain, posterior: &LoopPosterior, now: &[f64], then: &[f64]) -> f64 {
+fn distance(domain: &LoopDomain, now: &[f64], then: &[f64]) -> f64 {
     let apart: Vec<f64> = now.iter().enumerate().map(|(i, now)| now - then.get(i).copied().unwrap_or(0.0)).collect();
     let norm = |weights: &[f64]| weights.iter().map(|weight| weight.abs()).sum::<f64>();
-    let square = match domain.n_features() {
-        Some(_) => product(&apart, &apart),
-        None => posterior.square_of(&apart),
-    };
     let rounded = U * (4.0 * domain.depth() + 8.0) * (1.0 + domain.prior);
-    (square.max(0.0) + rounded * norm(&apart) * norm(&apart)).sqrt() + rounded * (norm(now) + norm(then))
+    (product(&apart, &apart) + rounded * norm(&apart) * norm(&apart)).sqrt() + rounded * (norm(now) + norm(then))
 }

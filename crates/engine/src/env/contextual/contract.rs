@@ -3,6 +3,7 @@
 use crate::env::DerivedNumbers;
 use crate::env::noise::Noise;
 use privateer_config::error::Error;
+use privateer_config::facts::Facts;
 use privateer_numerics::rng::Stream;
 use privateer_privacy::Raw;
 use privateer_privacy::interactions::ContextFacts;
@@ -18,7 +19,7 @@ pub struct Contextual {
     /// As [`Contextual::draw`].
     pub draw: Box<Draw>,
     /// Facts for the manifest and the report, as (name, value).
-    pub described: Vec<(String, serde_json::Value)>,
+    pub described: Facts,
     /// Which numbers the environment takes from real data; empty if there are none.
     pub derived_numbers: DerivedNumbers,
     /// Says that a policy can hardly learn from the log that the users come from, if they come from one.
@@ -33,11 +34,11 @@ impl Contextual {
     /// * `described` — facts beside the numbers of arms and features
     pub fn new(
         facts: ContextFacts,
-        mut described: Vec<(String, serde_json::Value)>,
+        mut described: Facts,
         draw: impl Fn(u64) -> Result<Users, Error> + Send + Sync + 'static,
     ) -> Self {
-        described.push(("arms".into(), facts.n_arms.into()));
-        described.push(("features of a context".into(), facts.dimension.into()));
+        described.push("arms", facts.n_arms);
+        described.push("features of a context", facts.dimension);
         let (draw, derived_numbers) = (Box::new(draw), DerivedNumbers::default());
         Self { facts, draw, described, derived_numbers, thin_log: None, notes: Vec::new() }
     }

@@ -4,6 +4,7 @@ use super::{Contextual, User, Users};
 use crate::env::noise::{Noise, parse_noise};
 use crate::env::{BuildContext, EnvironmentPlan};
 use privateer_config::error::{Diagnostic, Error};
+use privateer_config::facts::Facts;
 use privateer_config::params::Args;
 use privateer_numerics::rng::{Purpose, Stream};
 use privateer_privacy::interactions::{ContextFacts, Link};
@@ -87,7 +88,7 @@ impl FnContexts {
             rounds: context.rounds,
         };
         let (plan, streams) = (self.clone(), context.streams.clone());
-        Ok(Contextual::new(facts, Vec::new(), move |trial| {
+        Ok(Contextual::new(facts, Facts::default(), move |trial| {
             let (plan, mut stream) = (plan.clone(), streams.of(trial, Purpose::Contexts));
             let user = User::new(plan.dimension, plan.n_arms);
             Ok(Users::new(user, Some(Arc::clone(&noise)), move |user| plan.draw(user, &mut stream)))

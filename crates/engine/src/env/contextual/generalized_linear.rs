@@ -7,6 +7,7 @@ use crate::env::noise::Noise;
 use crate::env::noise::parse_noise;
 use crate::env::{BuildContext, EnvironmentPlan};
 use privateer_config::error::{Diagnostic, Error};
+use privateer_config::facts::Facts;
 use privateer_config::params::Args;
 use privateer_numerics::linalg::dot;
 use privateer_numerics::rng::{Purpose, Stream, Streams};
@@ -196,15 +197,16 @@ impl GeneralizedLinearPlan {
             margin: self.margin,
             rounds: context.rounds,
         };
-        let described: Vec<(String, serde_json::Value)> = vec![
-            ("largest entry of a context, at most".into(), facts.largest_entry.into()),
-            ("length of a context, at most".into(), facts.length.into()),
-            ("l1 norm of an arm's parameters".into(), facts.parameter_l1.into()),
-            ("range of mean rewards".into(), serde_json::json!([facts.mean_range.0, facts.mean_range.1])),
-            ("link".into(), serde_json::json!(facts.link)),
-            ("margin".into(), facts.margin.into()),
-            ("unit of regret".into(), "that of the reward".into()),
-        ];
+        let link = Link::NAMED.iter().find(|(_, link)| *link == facts.link).map(|(name, _)| *name);
+        let described = Facts::from([
+            ("largest entry of a context, at most", facts.largest_entry.into()),
+            ("length of a context, at most", facts.length.into()),
+            ("l1 norm of an arm's parameters", facts.parameter_l1.into()),
+            ("range of mean rewards", vec![facts.mean_range.0, facts.mean_range.1].into()),
+            ("link", link.into()),
+            ("margin", facts.margin.into()),
+            ("unit of regret", "that of the reward".into()),
+        ]);
         let (plan, streams) = (self.clone(), context.streams.clone());
         Ok(Contextual::new(facts, described, move |trial| {
             let (user, mut source) = (User::new(plan.dimension, plan.n_arms), plan.draw(&streams, trial)?);

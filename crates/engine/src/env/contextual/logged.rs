@@ -10,6 +10,7 @@ use crate::env::csv_table::{CellKind, Cells, Spread, digits};
 use crate::env::synthetic::synthetic_fact;
 use crate::env::{BuildContext, DataDerived, DeclaredPublic, EnvironmentPlan};
 use privateer_config::error::{Diagnostic, Error};
+use privateer_config::facts::Facts;
 use privateer_config::params::Args;
 use privateer_numerics::rng::{Purpose, Stream};
 use std::sync::Arc;
@@ -110,20 +111,20 @@ impl LoggedReplayPlan {
         let logged_value = rewards.iter().sum::<f64>() / n_rows as f64;
         let variance =
             rewards.iter().map(|reward| (reward - logged_value) * (reward - logged_value)).sum::<f64>() / n_rows as f64;
-        let mut told: Vec<(String, serde_json::Value)> = vec![
-            ("value".into(), "off-policy estimate from a log (self-normalised inverse propensities), not an experiment".into()),
+        let mut told = Facts::from([
+            ("value", "off-policy estimate from a log (self-normalised inverse propensities), not an experiment".into()),
             (
-                "standard error".into(),
+                "standard error",
                 "of that estimate, by the log's chance; too small where hardly a row that matched has a reward; intervals over trials hold the log fixed"
                     .into(),
             ),
-            ("rows of the log".into(), n_rows.into()),
-            ("mean reward in the log".into(), logged_value.into()),
-            ("standard error of that mean".into(), libm::sqrt(variance / n_rows as f64).into()),
-            ("rows with these arms".into(), known().count().into()),
-            ("least propensity, with which rows are taken".into(), floor.into()),
-            ("rows that a policy learns from, at most".into(), facts.rounds.into()),
-        ];
+            ("rows of the log", n_rows.into()),
+            ("mean reward in the log", logged_value.into()),
+            ("standard error of that mean", libm::sqrt(variance / n_rows as f64).into()),
+            ("rows with these arms", known().count().into()),
+            ("least propensity, with which rows are taken", floor.into()),
+            ("rows that a policy learns from, at most", facts.rounds.into()),
+        ]);
         let deviation = libm::sqrt(variance * self.arms.len() as f64 / expected);
         if !is_synthetic {
             let card = format!(
@@ -134,7 +135,7 @@ impl LoggedReplayPlan {
                 digits(floor),
                 Spread::of(rewards.iter().copied()).map_or(String::new(), Spread::words),
             );
-            told.push(("table".into(), card.into()));
+            told.push("table", card);
         }
         // Nothing that an arm may gain over the worst or lose to the best rises above the chance of its few rewards.
         let is_thin = (logged_value - low).min(high - logged_value) < deviation;

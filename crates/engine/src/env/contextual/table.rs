@@ -9,6 +9,7 @@ use crate::env::csv_table::{CellKind, Cells};
 use crate::env::synthetic::synthetic_fact;
 use crate::env::{BuildContext, DataDerived, DeclaredPublic, EnvironmentPlan};
 use privateer_config::error::{Diagnostic, Error};
+use privateer_config::facts::Facts;
 use privateer_config::params::Args;
 use privateer_numerics::rng::{Purpose, Stream};
 use std::sync::Arc;
@@ -184,10 +185,10 @@ impl ContextsTablePlan {
             return Diagnostic::new(message).hint("name other columns as `rewards`").refuse();
         }
         let facts = self.arms.facts(n_arms, &features, range, context.rounds);
-        let mut told: Vec<(String, serde_json::Value)> = vec![
-            ("users in the file".into(), n_users.into()),
-            ("share of users for whom each arm is best".into(), shares(&rewards, n_arms).into()),
-        ];
+        let mut told = Facts::from([
+            ("users in the file", n_users.into()),
+            ("share of users for whom each arm is best", shares(&rewards, n_arms).into()),
+        ]);
         if !is_synthetic {
             let card = format!(
                 "{name}: {n_users} users, {} numbers and {} categories as features; {n_arms} arms, best for {} of the users",
@@ -195,18 +196,18 @@ impl ContextsTablePlan {
                 of_features - feature_plan.numbers.len(),
                 shares(&rewards, n_arms).iter().map(|share| format!("{:.0} %", 100.0 * share)).collect::<Vec<_>>().join(", "),
             );
-            told.push(("table".into(), card.into()));
+            told.push("table", card);
         }
         told.extend(features.facts);
-        told.push(("range of rewards".into(), serde_json::json!([range.0, range.1])));
+        told.push("range of rewards", vec![range.0, range.1]);
         let takes_range = matches!(payoff, Payoff::Columns(_)) && self.range.is_none();
         if takes_range {
-            told.push(("the range of rewards".into(), "is the file's own; state `reward_range`".into()));
+            told.push("the range of rewards", "is the file's own; state `reward_range`");
         }
         if self.again {
-            told.push(("users".into(), "are drawn again every round, so that the same user may return: `privateer account --participations k` prices k rounds".into()));
+            told.push("users", "are drawn again every round, so that the same user may return: `privateer account --participations k` prices k rounds");
         }
-        told.push(("unit of regret".into(), "that of the reward".into()));
+        told.push("unit of regret", "that of the reward");
         told.extend(is_synthetic.then(synthetic_fact));
         let mut notes = Vec::new();
         if self.again {

@@ -8,6 +8,7 @@ use super::{link, synthetic};
 use crate::env::BuildContext;
 use crate::env::csv_table::{CellKind, Cells, read_columns};
 use privateer_config::error::Error;
+use privateer_config::facts::Facts;
 use privateer_config::params::Args;
 use privateer_numerics::linalg::dot;
 use privateer_numerics::rng::{Purpose, Stream};
@@ -120,7 +121,7 @@ pub(super) struct Features {
     pub(super) contexts: Vec<f64>,
     /// Bound on the Euclidean length of a context.
     pub(super) length: f64,
-    pub(super) facts: Vec<(String, serde_json::Value)>,
+    pub(super) facts: Facts,
     /// Whether levels of categories were taken from the file.
     pub(super) takes_levels: bool,
 }
@@ -239,16 +240,16 @@ impl FeaturePlan {
                 row.iter_mut().for_each(|x| *x *= length / size);
             }
         }
-        let facts = vec![
-            ("length of a context, at most".into(), length.into()),
-            ("contexts shortened to that length".into(), shortened.into()),
-            ("numbers beyond their public range, moved to its end".into(), moved.into()),
-            ("numbers missing, put at the middle of their range".into(), missing.into()),
+        let facts = Facts::from([
+            ("length of a context, at most", length.into()),
+            ("contexts shortened to that length", shortened.into()),
+            ("numbers beyond their public range, moved to its end", moved.into()),
+            ("numbers missing, put at the middle of their range", missing.into()),
             (
-                "levels of categories".into(),
+                "levels of categories",
                 format!("{n_levels}, taken from the file; those of fewer than {} rows have none", self.least).into(),
             ),
-        ];
+        ]);
         Ok(Features { dimension, contexts, length, facts, takes_levels: 0 < n_levels })
     }
 

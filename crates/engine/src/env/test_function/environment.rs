@@ -5,6 +5,7 @@ use crate::env::domain::Place;
 use crate::env::function::FunctionPlan;
 use crate::env::{BuildContext, Environment, EnvironmentPlan};
 use privateer_config::error::Error;
+use privateer_config::facts::Facts;
 use privateer_config::params::Args;
 use privateer_gp::{ProductDomain, TableGram};
 use std::sync::Arc;
@@ -34,15 +35,15 @@ impl TestEnvironment {
     /// Returns the facts over a domain of this dimension, whose largest value is `largest`.
     ///
     /// * `size` — what counts its points, and their number
-    fn facts(&self, dimension: usize, largest: f64, size: (&str, usize)) -> Vec<(String, serde_json::Value)> {
+    fn facts(&self, dimension: usize, largest: f64, size: (&'static str, usize)) -> Facts {
         let (maximiser, maximum) = self.form().best(dimension);
         let mut facts = self.plan.facts(dimension);
         facts.extend([
-            (size.0.to_owned(), size.1.into()),
-            ("variant".to_owned(), if self.scaled { "scaled" } else { "textbook" }.into()),
-            ("maximum of the function over its box".to_owned(), maximum.into()),
-            ("at".to_owned(), maximiser.into()),
-            ("largest value on the domain".to_owned(), largest.into()),
+            (size.0, size.1.into()),
+            ("variant", if self.scaled { "scaled" } else { "textbook" }.into()),
+            ("maximum of the function over its box", maximum.into()),
+            ("at", maximiser.into()),
+            ("largest value on the domain", largest.into()),
         ]);
         facts
     }

@@ -3,6 +3,7 @@
 use crate::oco::loss::{LinearModel, Loss};
 use crate::oco::set::ConstraintSet;
 use privateer_config::error::Error;
+use privateer_config::facts::Facts;
 use privateer_config::params::Args;
 use privateer_numerics::rng::Stream;
 use privateer_privacy::accounting::sensitivity::Participation;
@@ -149,7 +150,7 @@ pub struct PreparedLearner {
     /// What the learner's noise claims.
     pub claim: Claim,
     /// Numbers for the manifest.
-    pub facts: Vec<(String, serde_json::Value)>,
+    pub facts: Facts,
 }
 
 impl GradientRequest {

@@ -17,7 +17,7 @@ pub(super) fn parse(args: &Args<'_>) -> LearnerPlan {
     let passes = args.count("passes", "passes over the samples; further ones follow the last sample").between(1, 1000).or(1);
     let answers_mean = answer == "mean";
     let make = Arc::new(move |start: &SumsStart| -> Box<dyn SumsLearner> { Box::new(Ftrl::new(start, answers_mean)) });
-    let facts = |start: &SumsStart| vec![("lambda".to_owned(), (1.0 / step_of(start)).into())];
+    let facts = |start: &SumsStart| [("lambda", (1.0 / step_of(start)).into())].into();
     SumsPlan { passes, note: None, facts, make }.into()
 }
 

@@ -5,6 +5,7 @@
 use super::{FrankWolfe, GradientRequest, Learner, LearnerStreams, PreparedLearner, Setting, each, step_size};
 use crate::oco::set::ConstraintSet;
 use privateer_config::error::Error;
+use privateer_config::facts::Facts;
 use privateer_privacy::gradients::{Choice, Sample, VertexChoice};
 use privateer_privacy::{Protects, Raw, Refusal, automatic};
 use std::sync::Arc;
@@ -27,7 +28,7 @@ pub(super) fn prepare(setting: &Setting, request: &GradientRequest, learning_rat
     };
     let priced = terms.choice_noise(gumbel, learning_rate)?;
     let (claim, law) = request.claim(&terms, priced.noise.name(), priced, false, &[]);
-    let facts = vec![("learning rate".to_owned(), learning_rate.into()), ("vertices".to_owned(), vertices.count().into())];
+    let facts = Facts::from([("learning rate", learning_rate.into()), ("vertices", vertices.count().into())]);
     let (set, gradient) = (Arc::clone(&setting.set), request.gradient(setting));
     let (clip, start) = (terms.bounds(learning_rate), terms.choice_start());
     let make = move || {

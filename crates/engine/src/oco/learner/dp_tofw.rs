@@ -7,6 +7,7 @@
 use super::{FrankWolfe, GradientRequest, Learner, LearnerBatch, LearnerStreams, PreparedLearner, Setting, step_size};
 use crate::oco::set::ConstraintSet;
 use privateer_config::error::Error;
+use privateer_config::facts::Facts;
 use privateer_numerics::rng::Stream;
 use privateer_privacy::gradients::{PrefixGradients, Sample, Start};
 use privateer_privacy::{Raw, Refusal};
@@ -16,9 +17,9 @@ pub(super) fn prepare(setting: &Setting, request: &GradientRequest, learning_rat
     let (terms, generalized) = (request.terms(setting)?, request.generalized()?);
     let factorisation = request.factorisation(setting.rounds, request.spec.budget.participation)?;
     let priced = terms.sum_noise(generalized, factorisation.as_ref(), learning_rate)?;
-    let mut facts = vec![("learning rate".to_owned(), learning_rate.into())];
+    let mut facts = Facts::from([("learning rate", learning_rate.into())]);
     if terms.budget.is_some() {
-        facts.push(("prefix sums".to_owned(), factorisation.name().into()));
+        facts.push("prefix sums", factorisation.name());
     }
     let name = GradientRequest::vector_name(generalized, terms.budget.is_some());
     let (claim, law) = request.claim(&terms, name, priced, false, &[]);

@@ -9,6 +9,7 @@
 use super::{GradientRequest, Learner, LearnerStreams, PreparedLearner, Setting, each};
 use crate::oco::set::ConstraintSet;
 use privateer_config::error::Error;
+use privateer_config::facts::Facts;
 use privateer_numerics::linalg::Norm;
 use privateer_privacy::gradients::{NoNoise, Sample, SampleGradients, VectorNoise};
 use privateer_privacy::{Raw, Refusal};
@@ -59,7 +60,7 @@ pub(super) fn prepare(setting: &Setting, request: &GradientRequest, learning_rat
             steps: 0,
         }) as Box<dyn Learner>
     };
-    let facts = vec![("learning rate".to_owned(), learning_rate.into()), ("step".to_owned(), eta.into())];
+    let facts = Facts::from([("learning rate", learning_rate.into()), ("step", eta.into())]);
     Ok(PreparedLearner { make: each(make), claim, facts })
 }
 

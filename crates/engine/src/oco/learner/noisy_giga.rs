@@ -6,6 +6,7 @@
 
 use super::phased_sgd::Hidden;
 use super::{GradientRequest, PreparedLearner, Setting};
+use privateer_config::facts::Facts;
 use privateer_privacy::Refusal;
 use privateer_privacy::gradients::{HiddenRelease, HiddenStep, HiddenSteps};
 use std::sync::Arc;
@@ -39,10 +40,10 @@ pub(super) fn prepare(setting: &Setting, request: &GradientRequest, learning_rat
     let notes = ["every iterate is released, and one sample moves all that follow it", Hidden::NOTE];
     let name = GradientRequest::vector_name(false, hidden.terms.budget.is_some());
     let (claim, _) = request.claim(&hidden.terms, name, priced, false, &notes);
-    let facts = vec![
-        ("learning rate".to_owned(), learning_rate.into()),
-        ("step".to_owned(), steps(0).map_or(0.0, |step| step.eta).into()),
-        ("curvature".to_owned(), alpha.into()),
-    ];
+    let facts = Facts::from([
+        ("learning rate", learning_rate.into()),
+        ("step", steps(0).map_or(0.0, |step| step.eta).into()),
+        ("curvature", alpha.into()),
+    ]);
     Ok(PreparedLearner { make: hidden.make(setting, request, steps), claim, facts })
 }

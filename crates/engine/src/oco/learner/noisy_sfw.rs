@@ -7,6 +7,7 @@
 use super::{FrankWolfe, GradientRequest, Learner, LearnerStreams, PreparedLearner, Setting, each};
 use crate::oco::set::ConstraintSet;
 use privateer_config::error::Error;
+use privateer_config::facts::Facts;
 use privateer_privacy::gradients::{BatchGradients, BatchPlan, NoNoise, Sample, VectorLaw, VectorNoise};
 use privateer_privacy::{Raw, Refusal};
 use std::sync::Arc;
@@ -40,7 +41,7 @@ pub(super) fn prepare(setting: &Setting, request: &GradientRequest, learning_rat
         let batches = BatchGradients::new(Arc::clone(&gradient), set.dimension(), clip, plan, difference, noises);
         Box::new(NoisySfw::new(batches, Arc::clone(&set), eta)) as Box<dyn Learner>
     };
-    let facts = vec![("learning rate".to_owned(), learning_rate.into()), ("step".to_owned(), eta.into())];
+    let facts = Facts::from([("learning rate", learning_rate.into()), ("step", eta.into())]);
     Ok(PreparedLearner { make: each(make), claim, facts })
 }
 

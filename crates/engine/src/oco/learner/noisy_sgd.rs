@@ -5,6 +5,7 @@
 use super::{GradientRequest, Learner, LearnerStreams, PreparedLearner, Setting, each};
 use crate::oco::set::ConstraintSet;
 use privateer_config::error::Error;
+use privateer_config::facts::Facts;
 use privateer_privacy::gradients::{NoNoise, Sample, StoredSamples, VectorNoise};
 use privateer_privacy::{Raw, Refusal};
 use std::sync::Arc;
@@ -43,7 +44,7 @@ pub(super) fn prepare(setting: &Setting, request: &GradientRequest, learning_rat
         let samples = StoredSamples::new(Arc::clone(&gradient), set.dimension(), clip, noise);
         Box::new(NoisySgd { samples, server: Descent::new(Arc::clone(&set), eta), rounds }) as Box<dyn Learner>
     };
-    let facts = vec![("learning rate".to_owned(), learning_rate.into()), ("steps".to_owned(), steps.into())];
+    let facts = Facts::from([("learning rate", learning_rate.into()), ("steps", steps.into())]);
     Ok(PreparedLearner { make: each(make), claim, facts })
 }
 

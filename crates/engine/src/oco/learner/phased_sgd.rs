@@ -6,6 +6,7 @@
 use super::{GradientRequest, Learner, LearnerStreams, MakeLearners, PreparedLearner, Setting, each};
 use crate::oco::set::ConstraintSet;
 use privateer_config::error::Error;
+use privateer_config::facts::Facts;
 use privateer_privacy::accounting::sensitivity::from_lq;
 use privateer_privacy::gradients::{
     HiddenDescent, HiddenRelease, HiddenStep, HiddenSteps, NoNoise, Projection, Sample, Terms, VectorLaw, VectorNoise,
@@ -46,7 +47,7 @@ pub(super) fn prepare(setting: &Setting, request: &GradientRequest, learning_rat
     let notes = ["each sample is in one phase, and one noisy mean a phase is released", Hidden::NOTE];
     let name = GradientRequest::vector_name(false, hidden.terms.budget.is_some());
     let (claim, _) = request.claim(&hidden.terms, name, priced, false, &notes);
-    let facts = vec![("learning rate".to_owned(), learning_rate.into()), ("step".to_owned(), eta.into())];
+    let facts = Facts::from([("learning rate", learning_rate.into()), ("step", eta.into())]);
     Ok(PreparedLearner { make: hidden.make(setting, request, phases(setting.rounds, eta, unit)), claim, facts })
 }
 

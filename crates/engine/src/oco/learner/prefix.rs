@@ -6,6 +6,7 @@
 use super::{GradientRequest, LearnerBatch, LearnerPlan, LearnerStreams, PreparedLearner, Setting};
 use crate::oco::set::ConstraintSet;
 use privateer_config::error::{Error, guarded};
+use privateer_config::facts::Facts;
 use privateer_numerics::rng::Stream;
 use privateer_privacy::accounting::sensitivity::{Participation, from_lq};
 use privateer_privacy::gradients::{GradientQuery, PrefixGradients, Sample, SampleStore, Start, Terms};
@@ -73,7 +74,7 @@ impl OwnLearner {
             Box::new(Apart::of((0..start.n_trials).map(|_| begin(&alone)).collect()))
         };
         let note = "the learner is foreign code: it received released sums alone";
-        Self(SumsPlan { passes: 1, note: Some(note), facts: |_| Vec::new(), make: Arc::new(make) })
+        Self(SumsPlan { passes: 1, note: Some(note), facts: |_| Facts::default(), make: Arc::new(make) })
     }
 }
 
@@ -90,7 +91,7 @@ pub(super) struct SumsPlan {
     /// A note of the ledger.
     pub(super) note: Option<&'static str>,
     /// Returns what the manifest must record beside the learning rate, as (name, value).
-    pub(super) facts: fn(&SumsStart) -> Vec<(String, serde_json::Value)>,
+    pub(super) facts: fn(&SumsStart) -> Facts,
     pub(super) make: Arc<MakeSums>,
 }
 
@@ -146,10 +147,10 @@ fn prepare(
         lipschitz: euclidean(terms.lipschitz(), terms.norm.dual().exponent()),
         noise: law.length(d) * libm::sqrt(factorisation.largest_variance()),
     };
-    let mut facts = vec![("learning rate".to_owned(), learning_rate.into())];
+    let mut facts = Facts::from([("learning rate", learning_rate.into())]);
     facts.extend((plan.facts)(&start));
     if is_private {
-        facts.push(("prefix sums".to_owned(), factorisation.name().into()));
+        facts.push("prefix sums", factorisation.name());
     }
     let (gradient, clip, server) = (request.gradient(setting), terms.bounds(learning_rate), Arc::clone(&plan.make));
     let make = move |n_trials| {

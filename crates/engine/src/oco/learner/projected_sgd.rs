@@ -41,7 +41,7 @@ pub(super) fn prepare(setting: &Setting, request: &GradientRequest, learning_rat
             round: 0,
         }) as Box<dyn Learner>
     };
-    Ok(PreparedLearner { make: each(make), claim, facts: vec![("learning rate".to_owned(), learning_rate.into())] })
+    Ok(PreparedLearner { make: each(make), claim, facts: [("learning rate", learning_rate.into())].into() })
 }
 
 struct ProjectedSgd {

@@ -6,6 +6,7 @@
 
 use super::phased_sgd::Hidden;
 use super::{GradientRequest, PreparedLearner, Setting};
+use privateer_config::facts::Facts;
 use privateer_privacy::Refusal;
 use privateer_privacy::gradients::{HiddenRelease, HiddenStep, HiddenSteps};
 use std::sync::Arc;
@@ -83,11 +84,11 @@ pub(super) fn prepare(setting: &Setting, request: &GradientRequest, learning_rat
     let notes = ["each sample is in one batch, and the last iterate alone is released", Hidden::NOTE];
     let name = GradientRequest::vector_name(false, hidden.terms.budget.is_some());
     let (claim, _) = request.claim(&hidden.terms, name, priced, false, &notes);
-    let facts = vec![
-        ("learning rate".to_owned(), learning_rate.into()),
-        ("step".to_owned(), eta.into()),
-        ("steps".to_owned(), plan.n_steps.into()),
-        ("last batch".to_owned(), plan.batch(1).into()),
-    ];
+    let facts = Facts::from([
+        ("learning rate", learning_rate.into()),
+        ("step", eta.into()),
+        ("steps", plan.n_steps.into()),
+        ("last batch", plan.batch(1).into()),
+    ]);
     Ok(PreparedLearner { make: hidden.make(setting, request, plan.steps(eta, sigma)), claim, facts })
 }

@@ -3,6 +3,7 @@
 use super::Score;
 use crate::oco::learner::Setting;
 use privateer_config::error::Error;
+use privateer_config::facts::Facts;
 use privateer_numerics::rng::Streams;
 use privateer_privacy::Raw;
 use privateer_privacy::gradients::Sample;
@@ -28,7 +29,7 @@ pub struct Problem {
     /// The problem as learners see it.
     pub setting: Setting,
     /// Facts for the manifest and the report, as (name, value).
-    pub facts: Vec<(String, serde_json::Value)>,
+    pub facts: Facts,
     /// Makes one trial: its truth and its samples.
     pub trial: Box<dyn Fn(u64) -> Trial + Send + Sync>,
 }

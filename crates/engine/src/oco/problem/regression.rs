@@ -11,6 +11,7 @@ use crate::oco::loss::{Loss, logistic::sigmoid};
 use crate::oco::set::parse_set;
 use crate::oco::set::{ConstraintSet, SetPlan};
 use privateer_config::error::{Diagnostic, Error};
+use privateer_config::facts::Facts;
 use privateer_config::memory::allow;
 use privateer_config::params::Args;
 use privateer_numerics::linalg::{Norm, ROWS_TOGETHER, add_outer_products, dot};
@@ -113,17 +114,18 @@ impl RegressionPlan {
         Ok(Problem { setting, facts, trial: Box::new(move |trial| plan.trial(set.as_ref(), &evaluation, &streams, trial)) })
     }
 
-    fn facts(&self, setting: &Setting) -> Vec<(String, serde_json::Value)> {
+    fn facts(&self, setting: &Setting) -> Facts {
         let truth = if self.random_truth { "normal entries, drawn for every trial" } else { "all entries equal" };
-        vec![
-            ("dimension".to_owned(), self.dimension.into()),
-            ("set".to_owned(), setting.set.words().into()),
-            ("loss".to_owned(), setting.loss.words().into()),
-            ("truth".to_owned(), truth.into()),
-            ("norm of the truth".to_owned(), self.truth_norm.into()),
-            ("noise".to_owned(), self.noise.into()),
-            ("samples that risk is measured on".to_owned(), self.test_samples.into()),
+        [
+            ("dimension", self.dimension.into()),
+            ("set", setting.set.words().into()),
+            ("loss", setting.loss.words().into()),
+            ("truth", truth.into()),
+            ("norm of the truth", self.truth_norm.into()),
+            ("noise", self.noise.into()),
+            ("samples that risk is measured on", self.test_samples.into()),
         ]
+        .into()
     }
 
     fn evaluation(

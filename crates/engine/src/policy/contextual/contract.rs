@@ -1,6 +1,7 @@
 //! Defines the interface of contextual policies and what they may know.
 
 use privateer_config::error::Error;
+use privateer_config::facts::Facts;
 use privateer_numerics::rng::Stream;
 use privateer_privacy::interactions::{ContextFacts, InteractionMechanism, InteractionNeed, InteractionSignal};
 use privateer_privacy::{Refusal, Released, Request};
@@ -83,18 +84,18 @@ pub(super) fn another_kind() -> Refusal {
 pub struct ContextPolicyMaker {
     make: Box<dyn Fn() -> Box<dyn ContextPolicy> + Send + Sync>,
     /// The chosen constants that the manifest must record, as (name, value).
-    pub facts: Vec<(String, serde_json::Value)>,
+    pub facts: Facts,
 }
 
 impl ContextPolicyMaker {
     /// Makes policies by this function, one for each trial.
     pub fn new<P: ContextPolicy + 'static>(make: impl Fn() -> P + Send + Sync + 'static) -> Self {
-        Self { make: Box::new(move || Box::new(make())), facts: Vec::new() }
+        Self { make: Box::new(move || Box::new(make())), facts: Facts::default() }
     }
 
     /// Sets the constants that the manifest must record.
     #[must_use]
-    pub fn stating(self, facts: Vec<(String, serde_json::Value)>) -> Self {
+    pub fn stating(self, facts: Facts) -> Self {
         Self { facts, ..self }
     }
 

@@ -7,6 +7,7 @@
 use super::contract::{another_kind, best_arm};
 use super::{ContextPolicy, ContextPolicyMaker, ContextPolicyPlan, PreparedContextual, Scratch};
 use privateer_config::error::Error;
+use privateer_config::facts::Facts;
 use privateer_config::params::Args;
 use privateer_numerics::linalg::dot;
 use privateer_numerics::rng::Stream;
@@ -87,11 +88,11 @@ fn maker(choices: ChoiceTerms, gap: Option<f64>) -> ContextPolicyMaker {
         ChoiceLaw::Exact => 0.0,
         ChoiceLaw::Laplace { scale } | ChoiceLaw::Gumbel { scale } => scale,
     };
-    let facts = vec![
-        ("warm-up of an arm".into(), choices.warm_up.into()),
-        ("scale of the noise in an arm's first step".into(), scale.into()),
-        ("radius of the l1 ball".into(), choices.radius.into()),
-    ];
+    let facts = Facts::from([
+        ("warm-up of an arm", choices.warm_up.into()),
+        ("scale of the noise in an arm's first step", scale.into()),
+        ("radius of the l1 ball", choices.radius.into()),
+    ]);
     ContextPolicyMaker::new(move || DpHdb::new(choices, gap)).stating(facts)
 }
 

@@ -13,6 +13,7 @@ use super::{ContextPolicy, ContextPolicyMaker, ContextPolicyPlan, PreparedContex
 use crate::policy::ExplorationFactor;
 use crate::policy::gp_policy::failure_prob;
 use privateer_config::error::Error;
+use privateer_config::facts::Facts;
 use privateer_config::params::Args;
 use privateer_numerics::rng::Stream;
 use privateer_privacy::gram::GramLayout;
@@ -216,12 +217,12 @@ impl Consts {
 /// * `last_std` — standard deviation of the noise in the last of the `releases`
 fn maker(consts: Arc<Consts>, releases: u64, last_std: f64) -> ContextPolicyMaker {
     let last = consts.spectrum(consts.rounds, last_std);
-    let facts = vec![
-        ("releases of the sums".into(), releases.into()),
-        ("standard deviation of the noise in the last release".into(), last_std.into()),
-        ("shift of the last matrix".into(), last.shift.into()),
-        ("beta of the last round".into(), consts.beta(consts.rounds, &last).into()),
-    ];
+    let facts = Facts::from([
+        ("releases of the sums", releases.into()),
+        ("standard deviation of the noise in the last release", last_std.into()),
+        ("shift of the last matrix", last.shift.into()),
+        ("beta of the last round", consts.beta(consts.rounds, &last).into()),
+    ]);
     let (layout, std) = (consts.layout, consts.first_std);
     let shift = consts.spectrum(0, std).shift.max(f64::MIN_POSITIVE);
     ContextPolicyMaker::new(move || {

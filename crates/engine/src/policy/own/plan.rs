@@ -6,6 +6,7 @@ use super::played::PlayedPolicy;
 use super::{BatchPolicy, PolicyFailure, PolicyGroup, PolicyStart, SumsFeatures, TrialFacts, TrialPolicy};
 use crate::policy::{FeaturesPlan, MeanNoise, Policy, PolicyMaker, PolicyPlan, Problem, Setting, parse_features};
 use privateer_config::error::{Diagnostic, Error, guarded};
+use privateer_config::facts::Facts;
 use privateer_config::memory::allow;
 use privateer_config::params::Args;
 use privateer_gp::Plays;
@@ -226,8 +227,8 @@ impl PolicyMaker for OwnMaker {
         Ok(Some(PolicyGroup::new(batch, self.start.n_points, self.stage.clone(), least.into_iter())))
     }
 
-    fn facts(&self, _setting: &Setting) -> Vec<(String, serde_json::Value)> {
+    fn facts(&self, _setting: &Setting) -> Facts {
         let bits = if self.depends_on_block { "depend on `block`" } else { "do not depend on the trials beside a trial" };
-        vec![("policy from outside: its bits".to_owned(), bits.into())]
+        [("policy from outside: its bits", bits.into())].into()
     }
 }
