@@ -13,6 +13,7 @@ pub const MOST_VISITED: usize = 128;
 #[derive(Debug)]
 pub struct LoopDomain {
     pub(crate) order: BlockOrder,
+    /// The features of every point.
     pub table: Arc<FeatureTable>,
     pub(crate) scale: Scale,
     /// Largest prior variance.
