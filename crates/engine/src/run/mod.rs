@@ -36,7 +36,6 @@ pub use backends::{cores, device_rates};
 pub use drivers::{quietly, this_is_the_program};
 #[cfg(feature = "report")]
 pub use folder::{RunFolder, run_to_folder};
-#[cfg(feature = "report")]
 pub use memory::{MemoryRun, run_in_memory};
 pub use memory_peak::{forget_peak, peak_bytes};
 pub use observer::{Notice, ReleaseSummary, RunObserver};
