@@ -326,14 +326,13 @@ fn people_of_a_problem_return() {
             let stated = &quote["threat_model"]["participations"];
             let number = |key: &str| stated[key].as_u64().unwrap_or(1);
             assert!(epsilon_of(&quote) <= 2.0 + 1e-9, "{quote}");
-            let released = quote["composition"].to_string();
-            assert!(released.contains("kind"), "{quote}");
+            let released = ["sensitivity", "noise", "event", "composition"].map(|key| quote[key].to_string()).concat();
             (number("covered"), number("separation"), released, quote["notes"].to_string())
         };
         let once = of("", "");
         let stated = of("", "participations = 4\nseparation = 20");
         let (covered, separation, noise, notes) = of("population = 20", "");
-        assert_eq!((covered, separation, noise), (4, 20, stated.2), "{learner}: {notes}");
+        assert_eq!((covered, separation, &noise), (4, 20, &stated.2), "{learner}: {notes}");
         assert!(notes.contains("population of 20, in turn, a person takes part in up to 4 rounds"), "{learner}: {notes}");
         assert_ne!(once.2, noise, "{learner}");
         assert_eq!(of("population = 64", "").2, once.2, "{learner}");
