@@ -1,6 +1,6 @@
 //! Implements a [`Device`](privateer_backend::device::Device) by compute shaders, through wgpu.
 //!
-//! [`Gpu::open`] selects an adapter; tables and slots are buffers on it. A round is one submission: parameters, rows and
+//! `Gpu::open` selects an adapter; tables and slots are buffers on it. A round is one submission: parameters, rows and
 //! factors are uploaded, a few passes run, and answers are read back. Every failure (no adapter, no memory, a lost or
 //! hanging device, a failed mapping) is a [`BackendError`](privateer_backend::BackendError), never a panic. **Invariant:** this
 //! crate computes what the device contract asks for, and decides nothing.

@@ -196,7 +196,7 @@ pub struct Packed<R> {
     pub works: Vec<Work>,
     /// One per slot of the round.
     pub numbers: Vec<Numbers<R>>,
-    /// Column indices and subsets; in a whole round after [`INDEX_HEADER`] words, and before the lists of works.
+    /// Column indices and subsets; in a whole round after `INDEX_HEADER` words, and before the lists of works.
     pub indices: Vec<u32>,
     /// Rows and factors.
     pub coefficients: Vec<R>,
