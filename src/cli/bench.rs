@@ -2,7 +2,7 @@
 
 use super::output::{note, say};
 use super::source::SpecArgs;
-use crate::bench::{self, BenchOptions, Ceilings, JOBS, Machine, Measured, PassTimer, Size, SpeedJob};
+use crate::bench::{self, BenchOptions, Ceilings, JOBS, Machine, Measured, PassTimer, PathTimes, Size, SpeedJob};
 use crate::registry::Registry;
 use crate::report::Grid;
 use crate::run::{
@@ -227,9 +227,8 @@ fn paths(registry: &Registry, words: &[String], json: bool) -> Result<(), Error>
         let problem = Diagnostic::new(format!("no job of the grid holds {}", words.join(" or ")));
         return problem.expected("a part of a name, such as `features` or `exact, points 1000`").refuse();
     }
-    let mut all = Vec::new();
-    for job in &jobs {
-        let times = bench::path_times(registry, job)?;
+    let print = |times: &PathTimes| {
+        let job = &times.job;
         if json {
             let paths: serde_json::Map<_, _> =
                 times.paths.iter().map(|path| (path.name.to_owned(), (1e6 * path.seconds()).into())).collect();
@@ -239,9 +238,16 @@ fn paths(registry: &Registry, words: &[String], json: bool) -> Result<(), Error>
             let paths = paths.collect::<Vec<_>>().join(", ");
             say(&format!("{}, {}: {:.2} of the best; µs: {paths}", job.family, job.name, times.of_best()));
         }
+    };
+    let mut all = Vec::new();
+    for job in &jobs {
+        let times = bench::path_times(registry, job)?;
+        print(&times);
         all.push(times);
     }
-    bench::time_dearer_again(registry, &mut all)?;
+    // Jobs that seem to take longer than a larger one, and these.
+    let again = bench::time_dearer_again(registry, &mut all)?;
+    again.iter().for_each(|&place| print(&all[place]));
     let faults = bench::path_faults(&all);
     if faults.is_empty() { Ok(()) } else { Err(Error::CheckSaidNo(faults.join("; "))) }
 }

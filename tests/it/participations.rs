@@ -310,7 +310,7 @@ fn populations_state_how_often_people_return() {
     assert!(refused(file).contains("the people of `contexts-table` are the rows of its file"));
 }
 
-/// The population of a learner's problem has the price of the same returns stated; a second pass over it has no price.
+/// The population of a learner's problem has the price of the same returns stated.
 #[test]
 fn people_of_a_problem_return() {
     let spec = |problem: &str, privacy: &str, learner: &str| {

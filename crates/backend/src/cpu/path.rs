@@ -21,8 +21,11 @@ use privateer_gp::score::{Basis, FeatureTable};
 /// Fewest multiply-adds of a dense round over features with block pruning: points times features and [`WORK_OF_A_SCORE`].
 ///
 /// Dense to pruned CPU time of rounds that settle (a constant factor): with 512 points and 16, 64 and 144 features 0.7, 0.9 and 0.8;
-/// with 1000 points and 16, 36, 64 and 144 features 1.0, 1.4, 1.7 and 2.5.
+/// with 1000 points and 16, 36, 64 and 144 features 1.0, 1.4, 1.7 and 2.5. So it takes [`PRUNED_POINTS`] as well.
 const PRUNED_FEATURES: usize = 48_000;
+
+/// Fewest points over features with block pruning.
+const PRUNED_POINTS: usize = 768;
 
 /// Fewest points over covariances with block pruning.
 ///
@@ -39,10 +42,10 @@ pub const WORK_OF_A_SCORE: usize = 16;
 /// that never settle lose some 50 µs by it with 1000 points.
 const START: usize = 128;
 
-/// Sizes of a table of features, in bytes, up to which a counted multiply-add with block pruning takes that many of the dense path.
+/// Cost of a multiply-add with block pruning in those of the dense path, by the largest size of the table of features in bytes.
 ///
-/// Measured over 1000 to 10 000 points and 16 to 144 features: a multiply-add of the dense path takes .08 to .1 ns where a second-level
-/// cache holds the table, .15 beyond and more beyond the next; one with block pruning takes .25 to .45. Over covariances, where pruning
+/// Measured over 1000 to 10 000 points and 16 to 144 features: a multiply-add of the dense path takes 0.08 to 0.1 ns where a second-level
+/// cache holds the table, 0.15 beyond and more beyond the next; one with block pruning takes 0.25 to 0.45. Over covariances, where pruning
 /// begins beyond the cache and costs per visited point what the dense path does, 0.5: a trial does not come back, and with 1 those over
 /// 30 000 points left within 300 rounds, after which a round took 310 us in place of 100.
 const DEARER_OVER_FEATURES: [(usize, f64); 2] = [(1 << 20, 4.5), (5 << 19, 2.5)];
@@ -54,7 +57,7 @@ const DEARER_OVER_COVARIANCES: f64 = 0.5;
 /// A product over features costs as much for the first point as for any other, and many trials stop exploring before that.
 const FEWEST_VISITED: usize = 16;
 
-/// Most bytes of the columns that a trial's blocks hold; beyond this the trial moves to the dense path.
+/// Most bytes of the columns that a trial's blocks hold; beyond this those of a block are computed again whenever it is scored.
 pub const MOST_COLUMN_BYTES: usize = 1 << 28;
 
 /// Largest number of trials in lockstep over a table.
@@ -95,7 +98,7 @@ pub fn screens_set(size: usize, n_points: usize, functions: f64, update_kind: Up
 /// Returns whether a trial begins with block pruning, by the size of its domain; `basis` may hold a sample of the points.
 pub fn prunes(basis: &Basis, n_points: usize) -> bool {
     match basis {
-        Basis::Table(table) => PRUNED_FEATURES <= n_points * (table.n_features + WORK_OF_A_SCORE),
+        Basis::Table(table) => PRUNED_POINTS <= n_points && PRUNED_FEATURES <= n_points * (table.n_features + WORK_OF_A_SCORE),
         Basis::Gram(_) | Basis::Own(_) => PRUNED_COVARIANCES <= n_points,
     }
 }
@@ -109,8 +112,6 @@ pub struct PathCost {
     pub dense: usize,
     /// Number of candidates beyond the first, summed over rounds.
     pub extra: usize,
-    /// Bytes of the columns that blocks hold.
-    pub column_bytes: usize,
 }
 
 impl PathCost {
@@ -124,7 +125,7 @@ impl PathCost {
         });
         let explores = n_features.is_none() || FEWEST_VISITED <= visited;
         let is_dearer = (self.dense as f64) < share * (self.work as f64 - (START * n_points) as f64);
-        (explores && is_dearer) || n_points < self.extra || MOST_COLUMN_BYTES < self.column_bytes
+        (explores && is_dearer) || n_points < self.extra
     }
 }
 

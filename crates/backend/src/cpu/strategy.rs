@@ -4,6 +4,7 @@ use super::factor::FactorScreen;
 use super::panels::Panels;
 use super::path::{self, MOST_COLUMN_BYTES, PathCost, dense_work, work_by_pivots};
 use super::pivots::{AskedTrial, Interpolation, PivotGrowth, PivotScreen, PivotTable, PivotTables};
+use super::pruning::order::MOST_SIZE;
 use super::pruning::{Blocks, MOST_STREAKS_KEPT, PrunedTrial, PruningOutcome, Spare};
 use super::trial::TrialScreen;
 use crate::BackendError;
@@ -17,18 +18,20 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 /// The CPU backend.
 #[derive(Debug, Clone, Copy)]
 pub struct Cpu {
-    band: Band,
+    pub(super) band: Band,
     /// Whether trials may take another path than the dense one.
     prunes: bool,
     /// Whether trials begin and stay on the block pruning path whatever it costs.
     stays: bool,
+    /// Most bytes of the columns that the blocks of a trial hold.
+    pub(super) most_column_bytes: usize,
     /// Whether decision sets are screened, where that is not left to their size.
     screens_sets: Option<bool>,
 }
 
 impl Default for Cpu {
     fn default() -> Self {
-        Self { band: Band::Proved, prunes: true, stays: false, screens_sets: None }
+        Self { band: Band::Proved, prunes: true, stays: false, most_column_bytes: MOST_COLUMN_BYTES, screens_sets: None }
     }
 }
 
@@ -42,8 +45,8 @@ impl Cpu {
             return 0.0;
         }
         let column = 8.0 * n_points as f64;
-        // The cap is tested after a round, which may have added a point.
-        let columns = (visited * column).min(MOST_COLUMN_BYTES as f64 + column);
+        // The cap is tested after each block.
+        let columns = (visited * column).min(MOST_COLUMN_BYTES as f64 + 8.0 * MOST_SIZE as f64 * visited);
         // As for a Gram posterior's memory: a factor that grows by a quarter exists twice while it grows.
         columns + visited * (8.0 * MOST_STREAKS_KEPT as f64 + 8.0 * 2.5 * visited) + 96.0 * n_points as f64
     }
@@ -78,6 +81,12 @@ impl Cpu {
     #[must_use]
     pub fn staying(self) -> Self {
         Self { stays: true, ..self }
+    }
+
+    /// Holds at most so many bytes of columns in the blocks of a trial, for tests of that bound.
+    #[must_use]
+    pub fn with_columns(self, bytes: usize) -> Self {
+        Self { most_column_bytes: bytes, ..self }
     }
 
     /// Screens decision sets of any size, or scores their points one by one, for comparison.
@@ -151,7 +160,7 @@ impl StrategyTables {
         let (cost, begins) = (before.as_ref().map_or_else(PathCost::default, |before| before.cost), before.is_none());
         // A guarded value is consistent between statements, even after a panic.
         let spare = before.map(PrunedTrial::end).or_else(|| self.spare.lock().unwrap_or_else(PoisonError::into_inner).pop());
-        let pruned = PrunedTrial::new(blocks, table, spare, cost, band);
+        let pruned = PrunedTrial::new(blocks, table, spare, cost, self.options);
         match (request.model.n_observations(), request.change) {
             (0, _) => Some(pruned),
             (1, Change::Row { rebuilt: false, .. }) if begins => Some(pruned),

@@ -9,6 +9,7 @@ use crate::spec::Sweep;
 use cpu_time::ProcessTime;
 use privateer_backend::Cpu;
 use privateer_config::error::Error;
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 /// Largest time of the default path, in those of the best one.
@@ -71,6 +72,7 @@ const POINTS: Axis = (
         ("100", "100"),
         ("256", "256"),
         ("257", "257"),
+        ("512", "512"),
         ("1000", "1000"),
         ("1025", "1025"),
         ("2048", "2048"),
@@ -175,7 +177,7 @@ fn paths_of(family: &str) -> Vec<TimedPath> {
     paths.into_iter().map(timed).collect()
 }
 
-/// Times every path of a job on one thread, one after the other; then those again that are not clearly slower or faster.
+/// Times every path of a job twice on one thread, then the default and the fastest again while their ratio is too large.
 ///
 /// # Errors
 /// Those of the runs; [`Error::CheckSaidNo`] where two paths give other results.
@@ -204,18 +206,20 @@ pub fn path_times(registry: &Registry, job: &PathJob) -> Result<PathTimes, Error
     Ok(times)
 }
 
-/// Times the default paths of jobs again that seem to take longer than a larger one.
+/// Times the default paths of jobs again that seem to take longer than a larger one; returns these jobs.
 ///
 /// # Errors
 /// Those of the runs.
-pub fn time_dearer_again(registry: &Registry, all: &mut [PathTimes]) -> Result<(), Error> {
+pub fn time_dearer_again(registry: &Registry, all: &mut [PathTimes]) -> Result<BTreeSet<usize>, Error> {
+    let mut again = BTreeSet::new();
     for _ in 0..MOST_REPEATS {
         for (small, large, _) in dearer(all) {
             all[small].measure(registry, 0)?;
             all[large].measure(registry, 0)?;
+            again.extend([small, large]);
         }
     }
-    Ok(())
+    Ok(again)
 }
 
 impl TimedPath {
@@ -300,7 +304,7 @@ mod tests {
     #[test]
     fn every_job_of_the_grid_is_a_spec() {
         let jobs = path_jobs();
-        assert_eq!(jobs.len(), 9 * 4 * 2 + 9 * 2 + 9 * 4 * 3 + 6 * 2 * 4);
+        assert_eq!(jobs.len(), 10 * 4 * 2 + 10 * 2 + 10 * 4 * 3 + 6 * 2 * 4);
         for job in &jobs {
             let sweep = Sweep::parse(&job.name, &job.text, &[]);
             assert!(sweep.is_ok_and(|sweep| sweep.cells.len() == 1), "{}\n{}", job.name, job.text);

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 /// A population of which one person takes part in each round.
 ///
 /// Who arrives when is public, fixed before the first round and the same in all trials.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Population {
     people: u64,
     /// Whether each round draws a person; otherwise people come in turn.

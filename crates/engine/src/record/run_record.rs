@@ -3,7 +3,7 @@
 use super::disk;
 use super::whole_file::write_whole;
 use privateer_config::error::Error;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 use std::path::{Path, PathBuf};
@@ -30,7 +30,14 @@ pub struct RunRecord {
     /// The shard, as in `1/4`; `None` for a whole run.
     pub shard: Option<String>,
     /// Events worth knowing (repairs, fallbacks), by name.
+    #[serde(deserialize_with = "counts")]
     pub counters: Count,
+}
+
+/// Reads counts; none where another program wrote something else.
+fn counts<'de, D: Deserializer<'de>>(from: D) -> Result<Count, D::Error> {
+    let none = || Count::Named(BTreeMap::new());
+    Ok(serde_json::from_value(serde_json::Value::deserialize(from)?).unwrap_or_else(|_| none()))
 }
 
 /// A count, or counts by name.

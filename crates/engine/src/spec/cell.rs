@@ -31,7 +31,7 @@ pub struct CellPlan {
     pub environment_key: Arc<str>,
     /// Place of the environment in the spec, for mistakes that are found only when it is built.
     pub environment_place: Option<Arc<Place>>,
-    /// How often the people of the environment's population take part; `None` where each round has a new user.
+    /// How often the people of the population take part; `None` where each round has a new user.
     pub people: Option<Arc<str>>,
     /// Why the cell is in the sweep.
     pub role: Role,

@@ -64,8 +64,8 @@ pub(super) struct SpecReader<'a> {
     horizons: Sections<u64, (u64, Arc<Value>)>,
     environments: Sections<u64, EnvironmentRead>,
     environment_keys: Sections<(u64, u64), Arc<str>>,
-    /// How often people of a population take part, by the numbers of rounds and environment.
-    people: Sections<(u64, u64), People>,
+    /// How often people of a population take part, by rounds and label of the environment or problem.
+    people: RefCell<BTreeMap<(u64, String, Population), People>>,
     n_policies: Sections<u64, usize>,
     policies: Sections<(usize, u64), Arc<SectionRead<PolicyRead>>>,
     requests: Sections<(OfPolicy, [u64; 2]), SectionRead<PrivacySetting>>,
@@ -88,7 +88,7 @@ impl<'a> SpecReader<'a> {
             horizons: Sections::default(),
             environments: Sections::default(),
             environment_keys: Sections::default(),
-            people: Sections::default(),
+            people: RefCell::default(),
             n_policies: Sections::default(),
             policies: Sections::default(),
             requests: Sections::default(),
@@ -203,21 +203,23 @@ impl<'a> SpecReader<'a> {
     }
 
     /// Returns how often people of an environment take part in these rounds.
-    fn people(&self, rounds: u64, keys: PointKeys, environment: &EnvironmentRead) -> People {
-        let Some(PartRead { label, plan: (_, Some(population)), .. }) = environment.read.as_deref() else {
-            return People::default();
-        };
-        let count = || Some(self.people_of(rounds, label, *population));
-        self.people.of(self.sink, (keys.rounds, keys.environment), count).unwrap_or_default()
+    fn people(&self, rounds: u64, environment: &EnvironmentRead) -> People {
+        match environment.read.as_deref() {
+            Some(PartRead { label, plan: (_, Some(population)), .. }) => self.people_of(rounds, label, *population),
+            _ => People::default(),
+        }
     }
 
     /// Returns how often people of a population take part in these rounds.
     ///
     /// * `label` — of the environment or problem, whose streams draw them
     pub(super) fn people_of(&self, rounds: u64, label: &str, population: Population) -> People {
-        let seed = run_keys::seed(&Args::new(&self.unswept, "", self.sink));
-        let participation = population.participation(rounds, &Streams::new(seed, label));
-        People { participation, words: Some(population.words(rounds, participation).into()) }
+        let count = || {
+            let seed = run_keys::seed(&Args::new(&self.unswept, "", self.sink));
+            let participation = population.participation(rounds, &Streams::new(seed, label));
+            People { participation, words: Some(population.words(rounds, participation).into()) }
+        };
+        self.people.borrow_mut().entry((rounds, label.to_owned(), population)).or_insert_with(count).clone()
     }
 
     /// Reads the policy at place `i` of the list; `None` after a mistake.
@@ -333,7 +335,7 @@ impl<'a> SpecReader<'a> {
             Chooser::Points(plan) => (plan.protection as u8, false),
             Chooser::Contextual(_) => (u8::MAX, true),
         };
-        let people = self.people(*rounds, keys, environment);
+        let people = self.people(*rounds, environment);
         let Participation { count, separation } = people.participation;
         let key = ((i, own(owns[0] || by_contexts), keys.privacy, kind_of_need), [count, separation]);
         let request = self.requests.of(self.sink, key, || self.request(point, &policy.plan, people.participation));

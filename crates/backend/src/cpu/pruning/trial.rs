@@ -9,6 +9,7 @@ use super::kernels::wide_fused;
 use super::order::MOST_SIZE;
 use super::rows::{AveragedObservation, VisitedRows};
 use super::search::ScoreErrors;
+use crate::cpu::Cpu;
 use crate::cpu::path::{PathCost, WORK_OF_A_SCORE};
 use crate::cpu::trial::{TrialScreen, settle};
 use crate::cpu::vector::{self, U};
@@ -74,6 +75,9 @@ pub struct PrunedTrial {
     /// See [`PrunedTrial::starts_current`].
     is_current: bool,
     band: Band,
+    /// Bytes that the columns of blocks take, and the most that they may.
+    column_bytes: usize,
+    most_column_bytes: usize,
 }
 
 /// The streaks whose coefficients are kept.
@@ -128,9 +132,19 @@ impl PrunedTrial {
     ///
     /// * `spare` — memory of a finished trial
     /// * `cost` — work counted so far
-    pub fn new(shared: Arc<Blocks>, table: Option<Arc<FeatureTable>>, spare: Option<Spare>, cost: PathCost, band: Band) -> Self {
+    /// * `options` — those of the backend
+    pub fn new(
+        shared: Arc<Blocks>,
+        table: Option<Arc<FeatureTable>>,
+        spare: Option<Spare>,
+        cost: PathCost,
+        options: Cpu,
+    ) -> Self {
         let (size, m) = (shared.order.size, table.as_ref().map_or(0, |table| table.n_features));
-        let mut blocks = spare.unwrap_or_default();
+        let bytes = |blocks: &Spare| blocks.iter().map(|block| 8 * block.columns.capacity()).sum::<usize>();
+        // Blocks that this trial never scores would keep what it may hold.
+        let mut blocks = spare.filter(|blocks| bytes(blocks) <= options.most_column_bytes / 2).unwrap_or_default();
+        let column_bytes = bytes(&blocks);
         blocks.resize_with(shared.order.n_blocks(), Block::default);
         blocks.iter_mut().zip(shared.prior.chunks_exact(size)).for_each(|(block, prior)| block.start(prior));
         Self {
@@ -141,10 +155,12 @@ impl PrunedTrial {
             scored: Vec::new(),
             checks: shared.checks.as_ref().map(|grid| Checks::new(Arc::clone(grid), shared.norm * shared.norm)),
             errors: ErrorBounds { variance: shared.prior_error * shared.norm * shared.norm, ..ErrorBounds::default() },
-            cost: PathCost { extra: 0, column_bytes: 0, ..cost },
+            cost: PathCost { extra: 0, ..cost },
             check: ScoreCheck { since: 0, work: 0, next: 0 },
             is_current: false,
-            band,
+            band: options.band,
+            column_bytes,
+            most_column_bytes: options.most_column_bytes,
             shared,
         }
     }
@@ -290,7 +306,7 @@ impl PrunedTrial {
         let missed = self.missed(block);
         let own = &mut self.blocks[block];
         let size = own.mean.len();
-        let before = own.columns.len() / size;
+        let (before, held) = (own.columns.len() / size, own.columns.capacity());
         let found = wide_fused(BlockTake {
             shared: &self.shared,
             visited: self.history.points(),
@@ -301,7 +317,11 @@ impl PrunedTrial {
             beta,
         });
         let new = own.columns.len() / size - before;
-        self.cost.column_bytes += 8 * size * new;
+        self.column_bytes = (self.column_bytes + 8 * own.columns.capacity()).saturating_sub(8 * held);
+        if self.most_column_bytes < self.column_bytes {
+            self.column_bytes = self.column_bytes.saturating_sub(8 * own.columns.capacity());
+            own.columns = Vec::new();
+        }
         self.cost.work += size * (new * self.shared.source.work() + missed * self.history.points().len() + WORK_OF_A_SCORE);
         found
     }

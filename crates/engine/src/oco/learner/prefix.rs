@@ -112,7 +112,7 @@ fn prepare(
     let of_user = request.spec.budget.participation;
     if 1 < passes && 1 < of_user.count {
         let message = "several samples of one user in several passes have no stated distance between passes";
-        return Err(Refusal::new("passes", message, "`passes = 1`, or `participations = 1`"));
+        return Err(Refusal::new("passes", message, "`passes = 1`, or `participations = 1` and no smaller `population`"));
     }
     // One sample enters once in each pass.
     let participation = if 1 < passes { Participation { count: passes, separation: n_samples } } else { of_user };
