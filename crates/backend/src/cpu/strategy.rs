@@ -83,7 +83,7 @@ impl Cpu {
         Self { stays: true, ..self }
     }
 
-    /// Holds at most so many bytes of columns in the blocks of a trial, for tests of that bound.
+    /// Limits the columns that the blocks of a trial hold to this number of bytes, for tests of that bound.
     #[must_use]
     pub fn with_columns(self, bytes: usize) -> Self {
         Self { most_column_bytes: bytes, ..self }

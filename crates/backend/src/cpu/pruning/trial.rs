@@ -317,9 +317,9 @@ impl PrunedTrial {
             beta,
         });
         let new = own.columns.len() / size - before;
-        self.column_bytes = (self.column_bytes + 8 * own.columns.capacity()).saturating_sub(8 * held);
+        self.column_bytes += 8 * (own.columns.capacity() - held);
         if self.most_column_bytes < self.column_bytes {
-            self.column_bytes = self.column_bytes.saturating_sub(8 * own.columns.capacity());
+            self.column_bytes -= 8 * own.columns.capacity();
             own.columns = Vec::new();
         }
         self.cost.work += size * (new * self.shared.source.work() + missed * self.history.points().len() + WORK_OF_A_SCORE);
