@@ -117,6 +117,17 @@ fn every_kind_of_run_survives_and_is_seen() {
     }
 }
 
+/// Users who return: all of their rounds are attacked, so that noise for one participation shows more than is claimed. The shares are those of
+/// docs/proofs/returning.md.
+#[test]
+fn all_rounds_of_a_user_are_attacked() {
+    for (kind, least) in kinds().into_iter().filter(|(kind, _)| !kind.contains("phased") && !kind.contains("snowball")) {
+        let returning = "epsilon = 4.0\ndelta = 1e-2\nparticipations = 3\nseparation = 5";
+        let [white, _] = survives(&kind, &audited(&text_of(&kind, returning)), least) ;
+        assert!(white.pair.contains("3 rounds, 5 apart"), "{white:?}");
+    }
+}
+
 /// Runs that are broken between the policy and the engine, claims untouched.
 #[test]
 fn broken_runs_are_refuted() {

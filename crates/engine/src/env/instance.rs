@@ -232,6 +232,12 @@ impl Instance {
         Ok(self)
     }
 
+    /// Allows the first point alone, in every round.
+    #[must_use]
+    pub(crate) fn with_one_point(self) -> Self {
+        Self { sets: Some(Arc::new(Sets::of_one_point())), ..self }
+    }
+
     /// Returns the decision sets, if the allowed points change every round.
     pub fn sets(&self) -> Option<&Sets> {
         self.sets.as_deref()

@@ -110,6 +110,11 @@ pub struct Sets {
 }
 
 impl Sets {
+    /// Returns the sets of the first point alone.
+    pub(super) fn of_one_point() -> Self {
+        Self { size: 1, good: None, rest: vec![0] }
+    }
+
     /// Draws the set of a round, ascending and without repeats; takes a varying number of words.
     pub fn draw(&self, stream: &mut Stream, set: &mut Vec<u32>) {
         set.clear();

@@ -34,6 +34,12 @@ impl Transcripts {
         (self.scored(&self.first, &weights), self.scored(&self.second, &weights))
     }
 
+    /// Scores all rows of either side by a formula.
+    pub(super) fn scores(&self, score: impl Fn(&[f64]) -> f64) -> (Vec<f64>, Vec<f64>) {
+        let of = |rows: &[f64]| rows.chunks_exact(self.width).map(&score).collect();
+        (of(&self.first), of(&self.second))
+    }
+
     fn fitted<'a>(&self, rows: &'a [f64]) -> &'a [f64] {
         &rows[..rows.len() / self.width / 2 * self.width]
     }

@@ -1,26 +1,31 @@
-//! Wraps a problem so that round 1 observes one user's planted reward, the canary.
+//! Wraps a problem so that one user's rounds, from round 1 on, observe a planted reward, the canary.
 //!
 //! Domain, function and decision sets are those of the wrapped problem, with its first trial's function in every trial.
 
-use super::replay::side_of;
+use super::replay::{side_of, takes_part};
 use crate::env::noise::Noise;
 use crate::env::{BuildContext, Environment, EnvironmentPlan};
 use privateer_config::error::Error;
 use privateer_numerics::rng::Stream;
 use privateer_privacy::RewardFacts;
+use privateer_privacy::accounting::sensitivity::Participation;
 use std::fmt;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Holds the planted rewards.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Canary {
     /// Number of trials of the first side.
     pub(super) samples: u64,
-    /// The reward of round 1 on either side.
+    /// The user's reward on either side.
     pub(super) rewards: (f64, f64),
-    /// All later rewards; `None` for the mean rewards.
+    /// The user's rounds.
+    pub(super) participation: Participation,
+    /// All other rewards; `None` for the mean rewards.
     pub(super) others: Option<f64>,
+    /// Whether every round's decision set is the first point alone.
+    pub(super) one_point: bool,
 }
 
 /// Returns the problem of a plan with planted rewards, or with its first trial's function in every trial.
@@ -31,22 +36,25 @@ pub(super) fn planted(plan: &EnvironmentPlan, canary: Option<Canary>, context: &
         let first = first.clone();
         Ok(match canary {
             None => first,
-            Some(Canary { samples, rewards, others }) => {
+            Some(canary) => {
                 let facts = first.facts().clone();
-                let reward = side_of(trial, samples).pick(rewards.0, rewards.1);
-                first.observed_through(Arc::new(PlantedRewards { facts, reward, others, sung: AtomicBool::new(false) }))
+                let reward = side_of(trial, canary.samples).pick(canary.rewards.0, canary.rewards.1);
+                let first = if canary.one_point { first.with_one_point() } else { first };
+                first.observed_through(Arc::new(PlantedRewards { facts, reward, canary, rounds: AtomicU64::new(0) }))
             }
         })
     };
-    Ok(Environment { draw: Box::new(draw), ..inner })
+    let set_size = if canary.is_some_and(|canary| canary.one_point) { Some(1) } else { inner.set_size };
+    Ok(Environment { draw: Box::new(draw), set_size, ..inner })
 }
 
-/// Returns the planted reward, then the others; a mechanism treats them as the problem's noise.
+/// Returns the planted reward in the user's rounds, and the others elsewhere; a mechanism treats them as the problem's noise.
 struct PlantedRewards {
     facts: RewardFacts,
     reward: f64,
-    others: Option<f64>,
-    sung: AtomicBool,
+    canary: Canary,
+    /// Number of rounds so far.
+    rounds: AtomicU64,
 }
 
 impl fmt::Debug for PlantedRewards {
@@ -58,7 +66,8 @@ impl fmt::Debug for PlantedRewards {
 impl Noise for PlantedRewards {
     fn reward(&self, mean: f64, _point: usize, _stream: &mut Stream) -> f64 {
         // One trial observes in one thread at a time.
-        if self.sung.swap(true, Ordering::Relaxed) { self.others.unwrap_or(mean) } else { self.reward }
+        let round = self.rounds.fetch_add(1, Ordering::Relaxed) + 1;
+        if takes_part(self.canary.participation, round) { self.reward } else { self.canary.others.unwrap_or(mean) }
     }
 
     fn bound(&self) -> Option<f64> {

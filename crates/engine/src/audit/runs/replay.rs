@@ -9,7 +9,8 @@ use crate::env::DataFolder;
 use crate::spec::{CellPlan, Recorded, Sweep, Task};
 use privateer_backend::Backend;
 use privateer_config::error::Error;
-use privateer_privacy::{Event, Ledger};
+use privateer_privacy::accounting::sensitivity::Participation;
+use privateer_privacy::{Event, Factor, Ledger, Participations};
 
 /// Default number of replayed rounds, for which the mechanisms are calibrated.
 const ROUNDS: u64 = 32;
@@ -91,6 +92,26 @@ impl ReplayJob<'_> {
     }
 }
 
+/// Returns the participations of one user that a claim covers: all of them are attacked.
+pub(super) fn covered(ledger: &Ledger) -> Participation {
+    let Participations { covered, separation, .. } = ledger.threat_model.participations;
+    Participation { count: covered.max(1), separation: separation.max(1) }
+}
+
+/// Returns whether the attacked user takes part in a round, from 1 on: in round 1, and again as soon as the claim lets them.
+pub(super) fn takes_part(participation: Participation, round: u64) -> bool {
+    let (times, since) = ((round - 1) / participation.separation, (round - 1) % participation.separation);
+    since == 0 && times < participation.count
+}
+
+/// Names the attacked user's rounds.
+pub(super) fn rounds_of(participation: Participation) -> String {
+    match participation {
+        Participation { count: 1, .. } => "round 1".to_owned(),
+        Participation { count, separation } => format!("{count} rounds, {separation} apart,"),
+    }
+}
+
 /// Returns the side of a trial: trials below `samples` are of the first side.
 pub(super) fn side_of(trial: u64, samples: u64) -> Side {
     if trial < samples { Side::First } else { Side::Second }
@@ -145,9 +166,8 @@ pub(super) fn attack(
 /// Returns the proof that supports the claim.
 fn proof(ledger: &Ledger) -> &str {
     match (&ledger.event, ledger.mechanism.as_str()) {
-        (Event::Sums { .. }, _) | (_, "tree" | "honaker" | "blt" | "sqrt-toeplitz" | "banded-toeplitz" | "local-gaussian") => {
-            "sums"
-        }
+        (Event::Sums { .. }, _) | (_, "local-gaussian") => "sums",
+        (_, stream) if Factor::named(stream).is_some() => "sums",
         (Event::Choice { .. }, _) => "recommendation",
         (Event::Cap { .. } | Event::Ranks { .. }, _) => "privunit",
         (_, "batch-laplace" | "batch-gaussian") => "batches",

@@ -1,9 +1,9 @@
-//! Audits samples of a learner: the first has the largest gradient, in one direction or the other.
+//! Audits samples of a learner: those of one user have the largest gradient, in one direction or the other.
 //!
 //! All other samples are zeros, whose gradients vanish. **White box**: all releases. **Black box**: the answers after every
 //! round.
 
-use super::replay::{AttackerView, ReplayJob, RunAttack, attack, side_of};
+use super::replay::{AttackerView, ReplayJob, RunAttack, attack, covered, rounds_of, side_of, takes_part};
 use super::transcript::Transcript;
 use crate::oco::learner::Rates;
 use crate::oco::problem::{Problem, ProblemContext, Trial};
@@ -28,15 +28,16 @@ pub(super) fn attacks(
         Rates::Validated { grid, .. } => Rates::Fixed(grid.first().copied().unwrap_or(1.0)),
         Rates::Fixed(rate) => Rates::Fixed(*rate),
     };
-    let (inner, samples) = (Arc::clone(&online.problem), job.samples());
+    let (inner, samples, participation) = (Arc::clone(&online.problem), job.samples(), covered(ledger));
     let problem = Arc::new(move |context: &ProblemContext<'_>| {
         let Problem { setting, facts, trial } = inner(context)?;
         let ones = vec![1.0; setting.set.dimension()];
         let x = setting.sample_radius / setting.set.norm().dual().size(&ones);
         let planted = move |number: u64| {
-            let mut first = Some((x, side_of(number, samples).pick(RESPONSE, -RESPONSE)));
+            let (response, mut round) = (side_of(number, samples).pick(RESPONSE, -RESPONSE), 0);
             Trial::new(ones.len(), trial(0).score, move |features| {
-                let (entry, response) = first.take().unwrap_or_default();
+                round += 1;
+                let (entry, response) = if takes_part(participation, round) { (x, response) } else { (0.0, 0.0) };
                 features.fill(entry);
                 response
             })
@@ -47,7 +48,8 @@ pub(super) fn attacks(
     let transcript = Transcript { rounds: plan.rounds as usize, learns: true, ..Transcript::default() };
     let (released, answered, _) = job.play(planted, transcript)?;
     let (white, black) = (released.discriminant(), answered.logistic());
-    let pair = "the first sample's gradient is one way against the other, all other samples zero";
+    let user = rounds_of(participation);
+    let pair = &format!("one user's gradient of {user} is one way against the other, all other samples zero");
     let (all, answers) = ("a linear discriminant of all releases along it", "a logistic fit on all answers along it");
     Ok(vec![
         attack(plan, ledger, AttackerView::Releases, pair, all, white),

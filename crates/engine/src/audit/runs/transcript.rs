@@ -1,11 +1,12 @@
 //! Records what the engine reports of the replays of one cell.
 
 use super::fit::Transcripts;
-use super::replay::ReplayJob;
+use super::replay::{ReplayJob, takes_part};
 use crate::engine::{Observer, Place, Trace, Unit};
 use privateer_backend::Counters;
 use privateer_config::error::Error;
 use privateer_numerics::linalg::dot;
+use privateer_privacy::accounting::sensitivity::Participation;
 use privateer_privacy::interactions::{ArmStep, InteractionSignal};
 use privateer_privacy::{Query, Released, Signal};
 use std::collections::BTreeMap;
@@ -15,6 +16,8 @@ use std::sync::{Mutex, PoisonError};
 #[derive(Default)]
 pub(super) struct Transcript {
     pub(super) rounds: usize,
+    /// The rounds of the attacked user.
+    pub(super) participation: Participation,
     /// Whether sums are released, of features or of batches.
     pub(super) sums: bool,
     /// Number of features of a context.
@@ -33,7 +36,7 @@ pub(super) struct TrialRecord {
     arm: usize,
     /// The last released sums along what changed in round 1.
     last: f64,
-    /// A number for each round's release, or for that of round 1 alone.
+    /// A number for each round's release, or for those of the user alone.
     told: Vec<f64>,
     /// A number for each round's answer.
     answers: Vec<f64>,
@@ -76,13 +79,18 @@ impl Observer for Transcript {
     fn released(&self, at: Place, query: &Query<'_>, signal: &Released<Signal>) {
         let entries = match signal.value() {
             Signal::Sums(sums) => &sums.entries[..],
-            // In the local model the items of other users carry no information about round 1.
-            Signal::Item(item) if at.round == 1 => &item.entries,
+            // In the local model the items of other users carry no information.
+            Signal::Item(item) if takes_part(self.participation, at.round) => &item.entries,
             Signal::Reward(mean) if self.sums => std::slice::from_ref(mean),
             // The candidate of round 1 is the first.
             Signal::Choice(at) => [[0.0], [1.0]][usize::from(*at == 0)].as_slice(),
-            Signal::Reward(_) | Signal::Item(_) | Signal::Nothing if 1 < at.round => return,
-            Signal::Reward(reward) => return self.record(at, |trial, _| trial.told = vec![*reward]),
+            Signal::Reward(_) | Signal::Item(_) | Signal::Nothing if !takes_part(self.participation, at.round) => return,
+            Signal::Reward(reward) => {
+                return self.record(at, |trial, round| {
+                    trial.told.truncate(if round == 0 { 0 } else { usize::MAX });
+                    trial.told.push(*reward);
+                });
+            }
             Signal::Item(_) | Signal::Nothing => &[],
         };
         self.record(at, |trial, round| {
