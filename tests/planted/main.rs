@@ -90,6 +90,36 @@ fn audits_refute_every_planted_fault() {
     assert!(missed.is_empty(), "not as expected: {missed:?}");
 }
 
+/// Whole runs whose noise covers one participation where three are stated.
+#[test]
+fn audits_of_runs_attack_every_round_of_a_user() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("spec.toml").to_string_lossy().into_owned();
+    let points = "[environment]\nkind = \"rkhs\"\ndomain = { kind = \"grid\", dimension = 1, points = 24 }\nnoise = \"bernoulli\"\n\
+                  kernel = { kind = \"squared-exponential\", lengthscale = 0.3 }\noutput = \"unit\"\nbound = 1.0\n";
+    let contexts = "[environment]\nkind = \"generalized-linear\"\ndimension = 3\narms = 2\nparameters = \"gaussian\"\nradius = 0.1\n\
+                    noise = { kind = \"uniform\", bound = 1.0 }\n";
+    let samples = "[problem]\nkind = \"linear-regression\"\ndimension = 3\nset = { kind = \"lp-ball\", p = 2 }\n";
+    let (sums, rewards) = (PlantedFault::Participations, PlantedFault::ReturningRewards);
+    for (fault, problem, player) in [
+        (rewards, points, "[[policy]]\nkind = \"igp-ucb\""),
+        (sums, points, "[[policy]]\nkind = \"jdp-gp-ucb\""),
+        (rewards, points, "[[policy]]\nkind = \"local-jdp-gp-ucb\"\nprivacy = { mechanism = \"local-gaussian\" }"),
+        (sums, contexts, "[[policy]]\nkind = \"dp-linucb\""),
+        (sums, samples, "[[learner]]\nkind = \"dp-ftrl\"\nlearning_rate = 0.01"),
+    ] {
+        let text = format!(
+            "rounds = 16\ntrials = 1\n{problem}[privacy]\nepsilon = 2.0\ndelta = 1e-2\nparticipations = 3\nseparation = 5\n{player}\n"
+        );
+        std::fs::write(&path, text).expect("the spec");
+        let audit = |fault: Option<PlantedFault>| audited(fault, &[&path], "20000");
+        let (sound, code) = audit(None);
+        assert_eq!((refuted(&sound).len(), code), (0, Some(0)), "{player}: {sound:?}");
+        let (faulty, code) = audit(Some(fault));
+        assert!(!refuted(&faulty).is_empty() && code == Some(1), "{player}: {faulty:?}");
+    }
+}
+
 /// Each fault fails its test, and the test passes without it.
 #[test]
 fn tests_fail_under_every_planted_fault() {

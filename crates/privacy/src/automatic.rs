@@ -32,13 +32,13 @@ pub enum Protects {
 
 /// The selected names, in the order of [`Calibration::ALL`].
 const AUTOMATIC: [(Protects, [&str; 3]); 8] = [
-    (Protects::JointSums, ["tree", "tree", "blt"]),
+    (Protects::JointSums, ["tree", "tree", "normalised-toeplitz"]),
     (Protects::LocalSums, ["local-gaussian", "local-gaussian", "privunit"]),
     (Protects::Batches, ["batch-laplace", "batch-laplace", "batch-laplace"]),
     (Protects::Answer, ["exponential", "exponential", "exponential"]),
     (Protects::Choices, ["laplace", "laplace", "gumbel"]),
     (Protects::Gradients, ["generalized-gaussian", "generalized-gaussian", "gaussian"]),
-    (Protects::PrefixSums, ["tree", "tree", "blt"]),
+    (Protects::PrefixSums, ["tree", "tree", "normalised-toeplitz"]),
     (Protects::Inputs, ["projection", "projection", "input-noise"]),
 ];
 
@@ -66,14 +66,17 @@ pub fn automatic_for_streams(
 ) -> &'static str {
     let name = automatic(mechanism, protects, calibration);
     let Some(usual) = Factor::named(name) else { return name };
-    if mechanism != "auto" || !calibration.redesigns() || participation.is_once() || participation.separation < 2 {
+    if mechanism != "auto" || !calibration.redesigns() || participation.is_once() || participation.separation == 0 {
         return name;
+    }
+    if participation.separation == 1 {
+        return Factor::Blt.name();
     }
     let error = |factor: Factor| {
         let of = factor.factorisation(releases, participation);
         columns(of.as_ref(), participation) * libm::sqrt(of.largest_variance())
     };
-    let short = [usual, Factor::BandedToeplitz, Factor::Tree, Factor::Honaker];
+    let short = [usual, Factor::Blt, Factor::BandedToeplitz, Factor::Tree, Factor::Honaker];
     short.into_iter().min_by(|a, b| error(*a).total_cmp(&error(*b))).map_or(name, Factor::name)
 }
 
@@ -123,7 +126,7 @@ mod tests {
         for (at, calibration) in Calibration::ALL.into_iter().enumerate() {
             assert_eq!(calibration as usize, at);
         }
-        assert_eq!(automatic("auto", Protects::JointSums, Calibration::Tight), "blt");
+        assert_eq!(automatic("auto", Protects::JointSums, Calibration::Tight), "normalised-toeplitz");
         assert_eq!(automatic("tree", Protects::JointSums, Calibration::Tight), "tree");
     }
 
@@ -172,8 +175,8 @@ mod tests {
                 assert!(taken <= 1.02 * error(other), "{releases}, {count}, {separation}: {name}, {other:?}");
             }
             let expected = match separation {
-                0 | 1 => "blt",
-                64 | 256 => "banded-toeplitz",
+                1 => "blt",
+                0 | 64 | 256 => "normalised-toeplitz",
                 _ => name,
             };
             assert_eq!(name, expected, "{releases}, {count}, {separation}");

@@ -6,6 +6,7 @@ use super::accounting::sensitivity::{Participation, Relation, gram_and_reward_mu
 use super::streams::banded::Banded;
 use super::streams::blt::Blt;
 use super::streams::honaker::Honaker;
+use super::streams::normalised::Normalised;
 use super::streams::toeplitz::SquareRoot;
 use super::streams::tree::Tree;
 use super::streams::{Factorisation, columns};
@@ -180,11 +181,14 @@ pub enum Factor {
     SqrtToeplitz,
     /// The square root, cut off after a band that fits the participation.
     BandedToeplitz,
+    /// A buffered or banded Toeplitz matrix with columns of one norm.
+    NormalisedToeplitz,
 }
 
 impl Factor {
     /// The factorisations of running sums.
-    pub const STREAMS: [Self; 5] = [Self::Blt, Self::Tree, Self::Honaker, Self::SqrtToeplitz, Self::BandedToeplitz];
+    pub const STREAMS: [Self; 6] =
+        [Self::Blt, Self::Tree, Self::Honaker, Self::SqrtToeplitz, Self::BandedToeplitz, Self::NormalisedToeplitz];
 
     /// Returns the factorisation of running sums with this name; `None` for an unknown name.
     pub fn named(name: &str) -> Option<Self> {
@@ -200,6 +204,7 @@ impl Factor {
             Self::Blt => "blt",
             Self::SqrtToeplitz => "sqrt-toeplitz",
             Self::BandedToeplitz => "banded-toeplitz",
+            Self::NormalisedToeplitz => "normalised-toeplitz",
         }
     }
 
@@ -214,6 +219,7 @@ impl Factor {
             Self::Blt => Arc::new(Blt::fitted(releases, participation)),
             Self::SqrtToeplitz => Arc::new(SquareRoot::new(releases)),
             Self::BandedToeplitz => Arc::new(Banded::fitted(releases, participation)),
+            Self::NormalisedToeplitz => Arc::new(Normalised::fitted(releases, participation)),
         }
     }
 }

@@ -214,7 +214,7 @@ impl StreamKind {
 }
 
 /// Names that [`factorisation`] accepts.
-pub const FACTORISATIONS: [&str; 5] = ["blt", "tree", "honaker", "sqrt-toeplitz", "banded-toeplitz"];
+pub const FACTORISATIONS: [&str; 6] = ["blt", "tree", "honaker", "sqrt-toeplitz", "banded-toeplitz", "normalised-toeplitz"];
 
 /// Returns the factorisation of this name over `rounds` rounds for this participation; `None` for an unknown name.
 pub fn factorisation(name: &str, rounds: u64, participation: Participation) -> Option<Arc<dyn Factorisation>> {

@@ -123,7 +123,8 @@ fn every_kind_of_run_survives_and_is_seen() {
 fn all_rounds_of_a_user_are_attacked() {
     for (kind, least) in kinds().into_iter().filter(|(kind, _)| !kind.contains("phased") && !kind.contains("snowball")) {
         let returning = "epsilon = 4.0\ndelta = 1e-2\nparticipations = 3\nseparation = 5";
-        let [white, _] = survives(&kind, &audited(&text_of(&kind, returning)), least) ;
+        let findings = audited(&text_of(&kind, returning));
+        let [white, _] = survives(&kind, &findings, least);
         assert!(white.pair.contains("3 rounds, 5 apart"), "{white:?}");
     }
 }

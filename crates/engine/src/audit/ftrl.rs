@@ -21,7 +21,9 @@ pub fn cases(generalized: bool) -> Result<Vec<Case>, Error> {
     let terms = terms(Calibration::Tight, 1.5, DIMENSION, CLAIM, ROUNDS, 0.0)?;
     let (clip, direction, separation) = (terms.bounds(1.0), direction(generalized), ROUNDS / 2);
     let mut cases = Vec::new();
-    for (factor, count) in [("tree", 1), ("sqrt-toeplitz", 1), ("tree", 2), ("blt", 2), ("banded-toeplitz", 2)] {
+    for (factor, count) in
+        [("tree", 1), ("sqrt-toeplitz", 1), ("tree", 2), ("blt", 2), ("banded-toeplitz", 2), ("normalised-toeplitz", 2)]
+    {
         let participation = Participation { count, separation };
         let Some(factorisation) = quote::factorisation(factor, ROUNDS, participation) else { continue };
         let law = terms.plain_sum_noise(generalized, factorisation.as_ref(), participation).map_err(refused)?.noise;

@@ -41,6 +41,7 @@ pub static AUDITS: &[AuditEntry] = &[
     sound("blt", "running sums by buffered Toeplitz matrices", || Ok(prefix::cases("blt"))),
     sound("sqrt-toeplitz", "running sums by the square root", || Ok(prefix::cases("sqrt-toeplitz"))),
     sound("banded-toeplitz", "running sums by the banded square root", || Ok(prefix::cases("banded-toeplitz"))),
+    sound("normalised-toeplitz", "running sums by columns of one norm", || Ok(prefix::cases("normalised-toeplitz"))),
     sound("gram-prefix", "running sums of phi phi^T and y phi", || Ok(prefix::gram_cases())),
     sound("sums-none", "sums over users, no privacy", || sums::cases(&sums_none::ENTRY)),
     sound("sums-tree", "sums over users by the tree", || sums::cases(&joint::ENTRIES[0])),
@@ -48,6 +49,7 @@ pub static AUDITS: &[AuditEntry] = &[
     sound("sums-blt", "sums over users by buffered Toeplitz matrices", || sums::cases(&joint::ENTRIES[2])),
     sound("sums-sqrt-toeplitz", "sums over users by the square root", || sums::cases(&joint::ENTRIES[3])),
     sound("sums-banded-toeplitz", "sums over users by the banded square root", || sums::cases(&joint::ENTRIES[4])),
+    sound("sums-normalised-toeplitz", "sums over users by columns of one norm", || sums::cases(&joint::ENTRIES[5])),
     sound("sums-local-gaussian", "every user's own item", || sums::cases(&local::ENTRY)),
     sound("sums-privunit", "every user's own item as a point of a sphere", || sums::cases(&privunit::ENTRY)),
     sound("sums-batch-laplace", "sums of batches, Laplace noise", || sums::cases(&batch::ENTRIES[0])),
@@ -89,6 +91,10 @@ pub static AUDITS: &[AuditEntry] = &[
         .of(&["dp-linucb with sqrt-toeplitz"]),
     sound("visits-banded-toeplitz", "sums over interactions by the banded square root", || interactions::sums("banded-toeplitz"))
         .of(&["dp-linucb with banded-toeplitz"]),
+    sound("visits-normalised-toeplitz", "sums over interactions by columns of one norm", || {
+        interactions::sums("normalised-toeplitz")
+    })
+    .of(&["dp-linucb with normalised-toeplitz"]),
     sound("visits-own", "every user's own item", || interactions::sums("own")).of(&["ldp-linucb with local-gaussian"]),
     sound("visits-privunit", "every user's own item as a point of a sphere", || interactions::sums("privunit"))
         .of(&["ldp-linucb with privunit"]),

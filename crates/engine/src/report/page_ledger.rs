@@ -7,7 +7,7 @@ use super::page_tables::{policies_of, shown};
 use super::text::short;
 use maud::{Markup, html};
 use privateer_privacy::mechanism::MECHANISMS;
-use privateer_privacy::{Event, Guarantee, Ledger};
+use privateer_privacy::{Event, Factor, Guarantee, Ledger};
 use std::collections::BTreeSet;
 
 /// The document that lists the errata, one row each.
@@ -15,20 +15,14 @@ const ERRATA: &str = include_str!("../../docs/privacy.md");
 
 /// Documents with the proof of a mechanism's promise, by the first letters of its name.
 /// A mechanism for one reward has a document of its own name.
-const PROOFS: [(&str, &str); 7] = [
-    ("discrete", "discrete"),
-    ("local-gaussian", "sums"),
-    ("privunit", "privunit"),
-    ("tree", "sums"),
-    ("blt", "sums"),
-    ("batch", "batches"),
-    ("rows", "rows"),
-];
+const PROOFS: [(&str, &str); 5] =
+    [("discrete", "discrete"), ("local-gaussian", "sums"), ("privunit", "privunit"), ("batch", "batches"), ("rows", "rows")];
 
 /// Returns the document with the proof of a mechanism.
 fn proof(mechanism: &str) -> Option<String> {
     let rewards = MECHANISMS.iter().filter(|entry| entry.name != "none").map(|entry| (entry.name, entry.name));
-    let found = rewards.chain(PROOFS).find(|(start, _)| mechanism.starts_with(start));
+    let streams = Factor::STREAMS.map(|factor| (factor.name(), "sums"));
+    let found = rewards.chain(PROOFS).chain(streams).find(|(start, _)| mechanism.starts_with(start));
     found.map(|(_, file)| format!("docs/proofs/{file}.md"))
 }
 

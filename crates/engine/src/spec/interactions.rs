@@ -10,7 +10,7 @@ use privateer_privacy::accounting::sensitivity::Participation;
 use privateer_privacy::{Refusal, Request};
 
 /// Mechanisms that a spec can name for interactions.
-pub const INTERACTION_MECHANISMS: [&str; 11] = [
+pub const INTERACTION_MECHANISMS: [&str; 12] = [
     "auto",
     "none",
     "tree",
@@ -18,6 +18,7 @@ pub const INTERACTION_MECHANISMS: [&str; 11] = [
     "blt",
     "sqrt-toeplitz",
     "banded-toeplitz",
+    "normalised-toeplitz",
     "local-gaussian",
     "privunit",
     "laplace",

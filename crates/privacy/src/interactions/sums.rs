@@ -44,7 +44,7 @@ pub struct SumsTerms {
     pub range: (f64, f64),
     /// How the paper's formulas are calibrated.
     pub calibration: Calibration,
-    /// `auto`, `tree`, `honaker`, `blt`, `sqrt-toeplitz` or `banded-toeplitz`; `auto`, `local-gaussian` or `privunit` where `local`.
+    /// `auto`, `tree`, `honaker`, `blt`, `sqrt-toeplitz`, `banded-toeplitz` or `normalised-toeplitz`; `auto`, `local-gaussian` or `privunit` where `local`.
     pub mechanism: &'static str,
     /// Privacy budget.
     pub budget: (Epsilon, Delta),
@@ -117,7 +117,7 @@ impl InteractionSums {
                 return Err(Refusal::new(
                     "mechanism",
                     message,
-                    "`auto`, `tree`, `honaker`, `blt`, `sqrt-toeplitz` or `banded-toeplitz`",
+                    "`auto`, `tree`, `honaker`, `blt`, `sqrt-toeplitz`, `banded-toeplitz` or `normalised-toeplitz`",
                 ));
             }
         };

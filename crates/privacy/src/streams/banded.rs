@@ -72,6 +72,42 @@ impl Banded {
             .unwrap_or_else(|| Self::new(rounds, 1, SQUARE_ROOT))
     }
 
+    /// Makes the matrix whose band is the separation, or the longest one.
+    pub(super) fn within(rounds: u64, participation: Participation) -> Self {
+        let band = participation.separation.min(LONGEST_BAND).clamp(1, rounds);
+        Self::new(rounds, band, Self::shape(rounds, band, participation))
+    }
+
+    /// Returns the length of the band.
+    pub(super) fn length(&self) -> u64 {
+        self.band.len() as u64
+    }
+
+    /// Returns whether there are few enough rounds for variances that are no sums of squares.
+    pub(super) fn is_short(&self) -> bool {
+        self.rounds.saturating_mul(self.rounds) / 2 <= MOST_PRODUCTS
+    }
+
+    /// Returns the variances on the prefixes where what the noise gains in each round is divided by a factor.
+    pub(super) fn variances_over(&self, factors: &[f64]) -> Vec<f64> {
+        if !self.is_short() {
+            return self.variances.to_vec();
+        }
+        let gains: Vec<f64> = response(&self.band)
+            .take(factors.len())
+            .scan(0.0, |before, sum| Some(sum - std::mem::replace(before, sum)))
+            .collect();
+        let mut variances = vec![0.0; factors.len()];
+        for first in 0..factors.len() {
+            let mut sum = 0.0;
+            for ((variance, factor), gain) in variances[first..].iter_mut().zip(&factors[first..]).zip(&gains) {
+                sum += gain / factor;
+                *variance += sum * sum;
+            }
+        }
+        variances
+    }
+
     /// Returns sensitivity times largest standard deviation.
     fn error(&self, participation: Participation) -> f64 {
         super::columns(self, participation) * libm::sqrt(self.largest_variance())
@@ -103,7 +139,7 @@ impl Banded {
     }
 
     /// Returns the first column of C, with its zeros.
-    fn column(&self) -> Vec<f64> {
+    pub(super) fn column(&self) -> Vec<f64> {
         let mut column = self.band.to_vec();
         column.resize(self.rounds as usize, 0.0);
         column

@@ -8,6 +8,7 @@ use super::transform::TransformBuffers;
 use super::{Factorisation, PrefixNoise, RowTransform, Shape, toeplitz};
 use crate::accounting::sensitivity::Participation;
 use crate::memo::Memo;
+use privateer_numerics::linalg::dot;
 use privateer_numerics::vectorised;
 
 /// A buffered matrix over a number of rounds.
@@ -73,7 +74,7 @@ impl Blt {
     }
 
     /// Returns the entries of the first column of C.
-    fn column(&self) -> impl Iterator<Item = f64> {
+    pub(super) fn column(&self) -> impl Iterator<Item = f64> {
         let mut powers = self.omega.clone();
         let later = (1..self.rounds).map(move |_| {
             let c = powers.iter().sum();
@@ -97,6 +98,29 @@ impl Blt {
             variance += prefix * prefix;
             variance
         })
+    }
+
+    /// Returns the variances on the prefixes where what the noise gains in each round is divided by a factor.
+    ///
+    /// Covariances of the buffers, and of each with the prefix, follow from those of the round before.
+    pub(super) fn variances_over(&self, factors: &[f64]) -> Vec<f64> {
+        let n = self.buffers();
+        let (mut between, mut with_prefix, mut variance) = (vec![0.0; n * n], vec![0.0; n], 0.0);
+        let of_round = |factor: &f64| {
+            let with_gain: Vec<f64> = between.chunks_exact(n.max(1)).map(|row| -dot(row, &self.omega)).collect();
+            let gain = 1.0 - dot(&with_gain, &self.omega);
+            let gain_with_prefix = -dot(&with_prefix, &self.omega);
+            variance += (2.0 * gain_with_prefix + gain / factor) / factor;
+            for (i, a) in self.theta.iter().enumerate() {
+                with_prefix[i] = a * with_prefix[i] + gain_with_prefix + (a * with_gain[i] + gain) / factor;
+                for (j, b) in self.theta.iter().enumerate() {
+                    let cell = &mut between[i * n + j];
+                    *cell = a * b * *cell + a * with_gain[i] + b * with_gain[j] + gain;
+                }
+            }
+            variance
+        };
+        factors.iter().map(of_round).collect()
     }
 
     /// Advances a scalar stream by one step: returns what the prefix gains from a fresh draw.

@@ -37,7 +37,7 @@ impl Factorisation for Honaker {
     }
 
     fn sensitivity(&self, participation: Participation) -> f64 {
-        self.tree.norm(participation, |complete| complete)
+        self.tree.norm(participation, true)
     }
 
     fn variance(&self, round: u64) -> f64 {

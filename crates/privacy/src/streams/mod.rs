@@ -6,7 +6,8 @@
 //!
 //! In reading order: the interface ([`Factorisation`]), the binary [`tree`], the tree with weighted nodes ([`honaker`]),
 //! buffered linear Toeplitz matrices ([`blt`], fitted in `blt_fit`), fresh noise in every item ([`own`]), the square-root
-//! Toeplitz matrix ([`toeplitz`], summed in `online`), the same cut off after a band ([`banded`]), and [`PrefixSums`], which adds noise to sealed sums. [`RowTransform`]
+//! Toeplitz matrix ([`toeplitz`], summed in `online`), the same cut off after a band ([`banded`]), both with columns of one
+//! norm ([`normalised`]), and [`PrefixSums`], which adds noise to sealed sums. [`RowTransform`]
 //! computes `C x` itself, for exact releases.
 
 pub mod banded;
@@ -15,12 +16,14 @@ mod blt_fit;
 mod contract;
 pub mod honaker;
 mod minimise;
+pub mod normalised;
 mod online;
 pub mod own;
 mod prefix;
 pub mod toeplitz;
 mod transform;
 pub mod tree;
+mod tree_norm;
 mod vectors;
 
 #[cfg(test)]

@@ -24,10 +24,10 @@ use crate::{
 use std::sync::Arc;
 
 /// Registry entries.
-pub const ENTRIES: [SumsEntry; 5] = [
+pub const ENTRIES: [SumsEntry; 6] = [
     entry("tree", "binary tree of prefix sums, fresh noise in every node", "Dubey2021"),
     entry("honaker", "the tree, each node estimated from its children's noise too", "Honaker2015"),
-    entry("blt", "buffered linear Toeplitz noise: the least, in a few buffers", "Dvijotham2024"),
+    entry("blt", "buffered linear Toeplitz noise: little, in a few buffers", "Dvijotham2024"),
     entry(
         "sqrt-toeplitz",
         "square-root Toeplitz noise: the smallest largest variance of all Toeplitz factorisations; stores every draw",
@@ -37,6 +37,11 @@ pub const ENTRIES: [SumsEntry; 5] = [
         "banded-toeplitz",
         "square-root Toeplitz noise cut off after a band: less for users who return; stores a band of draws",
         "Kalinin2024",
+    ),
+    entry(
+        "normalised-toeplitz",
+        "buffers, or a band for users who return, with columns of one norm: less noise in later rounds at the same price",
+        "Henzinger2025",
     ),
 ];
 
@@ -93,7 +98,7 @@ fn build(request: &Request, facts: &RewardFacts, need: SumsNeed) -> Calibrated<d
         return Err(Refusal::new(
             "mechanism",
             format!("`{}` is no noise of running sums", request.mechanism),
-            "`tree`, `honaker`, `blt`, `sqrt-toeplitz` or `banded-toeplitz`",
+            "`tree`, `honaker`, `blt`, `sqrt-toeplitz`, `banded-toeplitz` or `normalised-toeplitz`",
         ));
     };
     let (epsilon, delta) = (request.epsilon()?, request.delta(facts.rounds)?);

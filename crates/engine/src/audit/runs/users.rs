@@ -32,9 +32,8 @@ pub(super) fn attacks(
     let replayed = |zeros: bool| {
         let mut replay = plan.clone();
         let (inner, samples) = (Arc::clone(&task.environment_plan), job.samples());
-        let build = move |context: &BuildContext<'_>| {
-            Ok(planted(inner.build(context)?, samples, (first, second), participation, zeros))
-        };
+        let build =
+            move |context: &BuildContext<'_>| Ok(planted(inner.build(context)?, samples, (first, second), participation, zeros));
         let environment_plan = Arc::new(EnvironmentPlan::new(build));
         replay.task = Task::Contextual(ContextualBandit { environment_plan, ..task.clone() });
         job.play(replay, Transcript { rounds: plan.rounds as usize, dimension, ..Transcript::default() })
