@@ -136,7 +136,12 @@ impl PriceReport {
                 counted(participation.count, "participation"),
                 counted(participation.separation, "round")
             ),
-            noise: format!("Gaussian draws of standard deviation {}; on the last prefix {}", short(sigma), short(last)),
+            noise: format!(
+                "Gaussian draws of standard deviation {}; on the last prefix {}, on the worst {}",
+                short(sigma),
+                short(last),
+                short(sigma * libm::sqrt(factorisation.largest_variance()))
+            ),
             noise_size: Some(sigma),
             pure_epsilon: composition.pure(),
             curve: curve_of(&composition),

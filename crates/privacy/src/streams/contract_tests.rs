@@ -3,6 +3,7 @@
 use super::banded::Banded;
 use super::blt::Blt;
 use super::honaker::Honaker;
+use super::normalised::Normalised;
 use super::own::Own;
 use super::toeplitz::SquareRoot;
 use super::tree::Tree;
@@ -24,6 +25,7 @@ fn all(rounds: u64) -> Vec<Arc<dyn Factorisation>> {
         Arc::new(Blt::fitted(rounds, TWICE)),
         Arc::new(SquareRoot::new(rounds)),
         Arc::new(Banded::new(rounds, 5, [0.2, 0.3])),
+        Arc::new(Normalised::fitted(rounds, TWICE)),
     ]
 }
 
@@ -110,7 +112,8 @@ fn transforms_are_the_other_half() {
             (seen, sums)
         };
         let far = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
-        for factorisation in all(rounds) {
+        let once: Arc<dyn Factorisation> = Arc::new(Normalised::fitted(rounds, Participation::ONCE));
+        for factorisation in all(rounds).into_iter().chain([once]) {
             let (seen, sums) = through(factorisation.as_ref(), factorisation.as_ref());
             let dense: Vec<f64> = data_matrix(factorisation.as_ref(), &noise_matrix(factorisation.as_ref()))
                 .iter()
