@@ -40,9 +40,10 @@ pub fn cases(entry: &SumsEntry) -> Result<Vec<Case>, Error> {
     of(entry, rounds, SumsAttackNoise::Simulated)
 }
 
-/// Returns the attacks on real releases: running sums in buffers and by the tree, and own items.
+/// Returns the attacks on real releases: running sums in buffers, by columns of one norm and by the tree, and own items.
 pub fn released() -> Result<Vec<Case>, Error> {
     let mut cases = of(&joint::ENTRIES[2], EXACT_ROUNDS, SumsAttackNoise::Exact)?;
+    cases.extend(of(&joint::ENTRIES[5], EXACT_ROUNDS, SumsAttackNoise::Exact)?);
     cases.extend(of(&joint::ENTRIES[0], EXACT_ROUNDS, SumsAttackNoise::Exact)?);
     cases.extend(of(&local::ENTRY, EXACT_ROUNDS, SumsAttackNoise::Exact)?);
     Ok(cases)

@@ -11,6 +11,7 @@ pub static SUMS: &[SumsEntry] = &[
     joint::ENTRIES[2],
     joint::ENTRIES[3],
     joint::ENTRIES[4],
+    joint::ENTRIES[5],
     local::ENTRY,
     privunit::ENTRY,
     batch::ENTRIES[0],
