@@ -56,7 +56,18 @@ def stretched(weights, rounds):
     return found / found.sum()
 
 
+def delta(mu, epsilon=1.0):
+    below = lambda x: 0.5 * math.erfc(-x / math.sqrt(2))
+    return below(mu / 2 - epsilon / mu) - math.exp(epsilon) * below(-mu / 2 - epsilon / mu)
+
+
 if __name__ == "__main__":
+    low, high = 1e-3, 10.0
+    for _ in range(200):
+        middle = (low + high) / 2
+        low, high = (middle, high) if delta(middle) < 1e-3 else (low, middle)
+    # Vectors of norm at most 1, another user's instead: 2.
+    print("standard deviation at (1, 1e-3), for an error of 1:", 2 / low)
     for rms in [False, True]:
         for rounds in [64, 128, 256]:
             least, error, p, q = fixed_point(rounds, rms)
