@@ -104,7 +104,6 @@ fn audits_of_runs_attack_every_round_of_a_user() {
     for (fault, problem, player) in [
         (rewards, points, "[[policy]]\nkind = \"igp-ucb\""),
         (sums, points, "[[policy]]\nkind = \"jdp-gp-ucb\""),
-        (rewards, points, "[[policy]]\nkind = \"local-jdp-gp-ucb\"\nprivacy = { mechanism = \"local-gaussian\" }"),
         (sums, contexts, "[[policy]]\nkind = \"dp-linucb\""),
         (sums, samples, "[[learner]]\nkind = \"dp-ftrl\"\nlearning_rate = 0.01"),
     ] {
