@@ -86,11 +86,13 @@ pub(super) fn read(path: &Path, action: &str) -> Result<Vec<u8>, Error> {
 pub(super) fn read_all(file: File, path: &Path, action: &str) -> Result<Vec<u8>, Error> {
     let read = || {
         announce(Operation::Read, path)?;
-        // The stated size of a file spares reading it.
-        if MOST_BYTES < file.metadata()?.len() {
+        // The stated size of a file spares reading it, and growing what is read.
+        let stated = file.metadata()?.len();
+        if MOST_BYTES < stated {
             return Ok(None);
         }
         let mut bytes = Vec::new();
+        bytes.try_reserve_exact(stated as usize)?;
         file.take(MOST_BYTES + 1).read_to_end(&mut bytes)?;
         Ok((bytes.len() as u64 <= MOST_BYTES).then_some(bytes))
     };

@@ -7,11 +7,12 @@ use super::{CellInfo, Measures};
 use privateer_config::facts::Facts;
 use privateer_config::params::Scalar;
 use privateer_engine::engine::{ByText, CellLedger, CellWarning, Resolved, Role};
-use serde::de::{DeserializeSeed, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use serde::de::{DeserializeOwned, DeserializeSeed, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde::ser::SerializeStruct;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::Value;
 use serde_json::ser::{CompactFormatter, Formatter, PrettyFormatter};
+use serde_json::value::RawValue;
 use std::borrow::Cow;
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -47,14 +48,15 @@ fn is_listed(role: &Role) -> bool {
 
 /// Writes cells in the form of this module.
 ///
-/// Cells are made ready twice, for their values and for their lines: all of them at once would take more memory than the cells.
+/// Cells are made ready twice, for their values and for their lines, and values again as they are written: all of them at once would
+/// take more memory than the cells.
 pub(super) fn serialize<S: Serializer>(cells: &[CellInfo], serializer: S) -> Result<S::Ok, S::Error> {
     let mut values = StoredValues::default();
     for cell in cells {
         stored(cell, &mut values);
     }
     let mut fields = serializer.serialize_struct("StoredCells", 2)?;
-    fields.serialize_field("values", &values.list)?;
+    fields.serialize_field("values", &values)?;
     fields.serialize_field("list", &StoredList(cells, RefCell::new(values)))?;
     fields.end()
 }
@@ -88,7 +90,8 @@ fn stored<'a>(cell: &'a CellInfo, values: &mut StoredValues<'a>) -> StoredCell<'
 /// Collects distinct values.
 #[derive(Default)]
 struct StoredValues<'a> {
-    list: Vec<Arc<Value>>,
+    /// What makes each of them.
+    list: Vec<Box<dyn Fn() -> Value + 'a>>,
     by_text: ByText<Index>,
     /// Places of the values that cells share in memory, by their addresses: their text is not written again.
     by_address: BTreeMap<usize, Index>,
@@ -97,33 +100,43 @@ struct StoredValues<'a> {
     last_warnings: Option<(&'a [CellWarning], Index)>,
 }
 
-impl StoredValues<'_> {
+impl Serialize for StoredValues<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_seq(self.list.iter().map(|make| make()))
+    }
+}
+
+impl<'a> StoredValues<'a> {
     /// Returns the place of a value that the last cell may have had, which `last` remembers.
-    fn of_last<T: PartialEq + Serialize>(&mut self, value: T, last: fn(&mut Self) -> &mut Option<(T, Index)>) -> Index {
+    fn of_last<T>(&mut self, value: T, last: fn(&mut Self) -> &mut Option<(T, Index)>) -> Index
+    where
+        T: PartialEq + Serialize + Clone + 'a,
+    {
         if let Some((known, index)) = last(self)
             && *known == value
         {
             return *index;
         }
-        let index = self.of(serde_json::json!(value));
+        let kept = value.clone();
+        let index = self.of(move || serde_json::json!(kept));
         *last(self) = Some((value, index));
         index
     }
 
-    fn of(&mut self, value: Value) -> Index {
+    fn of(&mut self, make: impl Fn() -> Value + 'a) -> Index {
         let list = &mut self.list;
-        *self.by_text.entry(&value).or_insert_with(|| {
-            list.push(Arc::new(value));
+        *self.by_text.entry(&make()).or_insert_with(|| {
+            list.push(Box::new(make));
             list.len() - 1
         })
     }
 
-    fn of_shared(&mut self, value: &Arc<impl Serialize>) -> Index {
+    fn of_shared(&mut self, value: &'a Arc<impl Serialize>) -> Index {
         let address = Arc::as_ptr(value).addr();
         if let Some(&known) = self.by_address.get(&address) {
             return known;
         }
-        let index = self.of(serde_json::json!(value));
+        let index = self.of(move || serde_json::json!(value));
         self.by_address.insert(address, index);
         index
     }
@@ -136,16 +149,17 @@ pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<
 
 /// Reads cells line by line, as their values stand before them.
 #[derive(Default)]
-struct CellReader {
-    values: Vec<Arc<Value>>,
-    // Many cells have the same keys, ledgers, facts and warnings.
+struct CellReader<'de> {
+    values: Vec<&'de RawValue>,
+    // Many cells have the same sections, keys, ledgers, facts and warnings.
+    sections_at: BTreeMap<Index, Arc<Value>>,
     keys_at: BTreeMap<Index, Vec<String>>,
     ledger_at: BTreeMap<Index, Arc<CellLedger>>,
     facts_at: BTreeMap<Index, Arc<Facts>>,
     warnings_at: BTreeMap<Index, Vec<CellWarning>>,
 }
 
-impl<'de> Visitor<'de> for CellReader {
+impl<'de> Visitor<'de> for CellReader<'de> {
     type Value = Vec<CellInfo>;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -165,7 +179,7 @@ impl<'de> Visitor<'de> for CellReader {
     }
 }
 
-impl<'de> DeserializeSeed<'de> for &mut CellReader {
+impl<'de> DeserializeSeed<'de> for &mut CellReader<'de> {
     type Value = Vec<CellInfo>;
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Self::Value, D::Error> {
@@ -173,7 +187,7 @@ impl<'de> DeserializeSeed<'de> for &mut CellReader {
     }
 }
 
-impl<'de> Visitor<'de> for &mut CellReader {
+impl<'de> Visitor<'de> for &mut CellReader<'de> {
     type Value = Vec<CellInfo>;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -189,15 +203,15 @@ impl<'de> Visitor<'de> for &mut CellReader {
     }
 }
 
-impl CellReader {
+impl CellReader<'_> {
     fn cell<E: Error>(&mut self, cell: StoredCell<'_>) -> Result<CellInfo, E> {
-        let Self { values, keys_at, ledger_at, facts_at, warnings_at } = self;
-        let at = |index: Index| values.get(index).ok_or_else(|| E::custom(format!("there is no value {index}")));
+        let Self { values, sections_at, keys_at, ledger_at, facts_at, warnings_at } = self;
+        let at = |index: Index| values.get(index).copied().ok_or_else(|| E::custom(format!("there is no value {index}")));
         let keys = remembered(keys_at, cell.keys, &at)?;
         if keys.len() != cell.swept.len() {
             return Err(E::custom(format!("cell {} has {} of {} swept values", cell.cell, cell.swept.len(), keys.len())));
         }
-        let section = |(name, index)| Ok((name, Arc::clone(at(index)?)));
+        let section = |(name, index)| Ok((name, Arc::clone(remembered(sections_at, index, &at)?)));
         Ok(CellInfo {
             cell: cell.cell,
             label: cell.label.into_owned(),
@@ -218,15 +232,15 @@ impl CellReader {
 }
 
 /// Returns a value as `T`, which is read from JSON once.
-fn remembered<'k, 'v, T: for<'t> Deserialize<'t>, E: Error>(
+fn remembered<'k, 'v, T: DeserializeOwned, E: Error>(
     known: &'k mut BTreeMap<Index, T>,
     index: Index,
-    at: &impl Fn(Index) -> Result<&'v Arc<Value>, E>,
+    at: &impl Fn(Index) -> Result<&'v RawValue, E>,
 ) -> Result<&'k T, E> {
     use std::collections::btree_map::Entry;
     match known.entry(index) {
         Entry::Occupied(entry) => Ok(entry.into_mut()),
-        Entry::Vacant(entry) => Ok(entry.insert(T::deserialize(at(index)?.as_ref()).map_err(E::custom)?)),
+        Entry::Vacant(entry) => Ok(entry.insert(serde_json::from_str(at(index)?.get()).map_err(E::custom)?)),
     }
 }
 
