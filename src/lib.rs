@@ -52,7 +52,7 @@
 //! ```
 //!
 //! All of it is in crates below this one, [`numerics`], [`config`], [`privacy`], [`gp`], [`backend`] (with its `gpu`),
-//! `privateer-engine` and `privateer-deploy`, which this one gathers under one name; here is the command line alone. Their manifests say
+//! `privateer-engine`, `privateer-results` and `privateer-deploy`, which this one gathers under one name; here is the command line alone. Their manifests say
 //! which may use which, and among their rooms `tests/it/tidy.rs` holds the table. `ARCHITECTURE.md` says what lives where.
 
 #[cfg(feature = "deploy")]
@@ -60,6 +60,17 @@
 pub use privateer_deploy as deploy;
 #[doc(inline)]
 pub use privateer_engine::*;
+#[doc(inline)]
+pub use privateer_results::*;
+pub use {privateer_config as config, privateer_gp as gp, privateer_numerics as numerics, privateer_privacy as privacy};
+
+/// Scoring backends, with the device of compute shaders as `gpu`.
+pub mod backend {
+    #[doc(no_inline)]
+    pub use privateer_backend::*;
+    #[cfg(feature = "gpu")]
+    pub use privateer_gpu as gpu;
+}
 
 #[cfg(feature = "cli")]
 pub mod cli;

@@ -1,5 +1,5 @@
 // Makes the N-th file operation of a process fail, for databases, whose operations are SQLite's and not the program's own:
-// SHIM_FAULT=KIND@N, with the kinds of crates/engine/src/record/fault.rs; SHIM_LOG=FILE lists the operations. Loaded by LD_PRELOAD.
+// SHIM_FAULT=KIND@N, with the kinds of crates/results/src/record/fault.rs; SHIM_LOG=FILE lists the operations. Loaded by LD_PRELOAD.
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>

@@ -2,7 +2,7 @@
 
 use crate::program::*;
 
-/// The rooms of `privateer-engine` and, above them, crate `deploy` and the command line, lowest first, each with the rooms it may
+/// The rooms of `privateer-engine`, those of `privateer-results` from `fit` on, and, above them, crate `deploy` and the command line, lowest first, each with the rooms it may
 /// import from. What other crates may use of each other is in their manifests.
 const ROOMS: [(&str, &[&str]); 17] = [
     ("env", &[]),
@@ -44,7 +44,8 @@ fn all_sources() -> BTreeMap<PathBuf, String> {
 
 fn room_of(path: &Path) -> Option<String> {
     let relative = path.strip_prefix(root()).ok()?.to_string_lossy();
-    let relative = relative.strip_prefix("crates/engine/src/").or_else(|| relative.strip_prefix("src/"));
+    let folders = ["crates/engine/src/", "crates/results/src/", "src/"];
+    let relative = folders.iter().find_map(|folder| relative.strip_prefix(folder));
     let deploy = path.starts_with(root().join("crates/deploy/src")).then(|| "deploy".to_owned());
     relative.and_then(|relative| relative.split_once('/')).map(|(room, _)| room.to_owned()).or(deploy)
 }
@@ -64,11 +65,12 @@ fn code_lines(text: &str) -> impl Iterator<Item = (usize, &str)> {
     text.lines().enumerate().filter(|(_, line)| !line.trim_start().starts_with("//")).map(|(i, line)| (i + 1, line))
 }
 
-/// Rooms named by `crate::ROOM` or `privateer_engine::ROOM` in a piece of code.
+/// Rooms named by `crate::ROOM`, `privateer_engine::ROOM` or `privateer_results::ROOM` in a piece of code.
 fn imported(text: &str) -> Vec<(usize, String)> {
     let mut found = Vec::new();
     for (number, line) in code_lines(text) {
-        for rest in line.split("crate::").skip(1).chain(line.split("privateer_engine::").skip(1)) {
+        let names = ["crate::", "privateer_engine::", "privateer_results::"];
+        for rest in names.iter().flat_map(|name| line.split(name).skip(1)) {
             // `crate::{record, report}` names several.
             let parts: Vec<&str> = match rest.strip_prefix('{') {
                 Some(inside) => inside.split('}').next().unwrap_or_default().split(',').collect(),
@@ -115,7 +117,7 @@ fn a_planted_import_is_caught() {
     assert_eq!(planted("policy", "use crate::env::Instance;"), 1);
     assert_eq!(planted("spec", "use crate::{engine::Session, env};"), 1);
     assert_eq!(planted("oco", "fn f() { crate::policy::plan(); }"), 1);
-    assert_eq!(planted("deploy", "use privateer_engine::run::Plan;"), 1);
+    assert_eq!(planted("deploy", "use privateer_results::run::Plan;"), 1);
     assert_eq!(planted("attic", ""), 1);
     assert_eq!(planted("policy", "// use crate::env::Instance;\nuse crate::oco::Learner;"), 0);
 }
@@ -130,7 +132,7 @@ const FORBIDDEN: [(&[&str], &[&str], &str); 11] = [
         &[
             "crates/privacy/src/calibration.rs",
             "crates/privacy/examples",
-            "crates/engine/src/audit",
+            "crates/results/src/audit",
             "crates/deploy/src/release.rs",
             "crates/engine/src/engine/cell_info.rs",
         ],
@@ -144,7 +146,7 @@ const FORBIDDEN: [(&[&str], &[&str], &str); 11] = [
     ),
     (
         &[".exp()", ".ln()", ".powf(", ".powi(", ".sin()", ".cos()", ".tan()", ".ln_1p()", ".exp_m1()", ".log10()", ".cbrt()"],
-        &["crates/engine/src/report", "src/cli"],
+        &["crates/results/src/report", "src/cli"],
         "transcendental functions of recorded numbers come from libm",
     ),
     (
@@ -164,7 +166,7 @@ const FORBIDDEN: [(&[&str], &[&str], &str); 11] = [
     ),
     (
         &["clap::"],
-        &["src/cli", "crates/engine/src/cost", "crates/deploy"],
+        &["src/cli", "crates/results/src/cost", "crates/deploy"],
         "only the command line reads arguments; functions take typed options, which say once how they are stated",
     ),
     (&["HashMap", "HashSet"], &[], "iteration order would not be reproducible"),

@@ -62,7 +62,7 @@ impl DeploymentFile {
         let last = self.ticket(side)?.unwrap_or(Ticket { number: 0, name: [0; seal::N_BYTES] });
         let place = if side == Side::Own { self.path() } else { self.path_of(side) };
         let text = format!("{} {} {} {}\n", self.seed(side), last.number, seal::hex(&last.name), place.display());
-        privateer_engine::record::write_whole(anchor, text.as_bytes(), "write the anchor")
+        privateer_results::record::write_whole(anchor, text.as_bytes(), "write the anchor")
     }
 }
 

@@ -8,9 +8,9 @@ use super::seal::{self, Seal};
 use super::session::{OpenSession, Reward};
 use privateer_config::error::{Diagnostic, Error};
 use privateer_config::input::Input;
-use privateer_engine::record::is_sealed;
 use privateer_privacy::odometer::ReleaseLoss;
 use privateer_privacy::release::HolderRelease;
+use privateer_results::record::is_sealed;
 use std::path::Path;
 
 /// Returns the column of a data holder's answers and the name of the answer; refuses one that was told before, or that comes from an

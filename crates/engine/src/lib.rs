@@ -1,14 +1,7 @@
-//! Everything that simulates, audits, records and reports, below the command line and deployments of [privateer].
+//! Everything that simulates: problems, policies, learners, specifications and the rounds that play them, in memory.
 //!
 //! Users name these items by the crate `privateer`, which gathers them. `tests/it/tidy.rs` says which room may import which.
-//!
-//! [privateer]: https://crates.io/crates/privateer
 
-#[doc(inline)]
-pub use self::run::{MemoryRun, Notice, RunObserver, RunOptions, ThreadSetup, run_in_memory};
-#[cfg(feature = "report")]
-#[doc(inline)]
-pub use self::run::{RunFolder, run_to_folder};
 #[doc(inline)]
 pub use engine::{
     AskTell, AskTellState, Measures, Observer, Options, Preparation, Quantity, Session, Shard, Share, Simulator, SimulatorStep,
@@ -56,40 +49,11 @@ pub mod contracts {
     pub use privateer_gp::kernel::Kernel;
 }
 
-pub use privateer_config as config;
-pub use privateer_gp as gp;
-pub use privateer_numerics as numerics;
-pub use privateer_privacy as privacy;
-
-/// Scoring backends, with the device of compute shaders as `gpu`.
-pub mod backend {
-    #[doc(no_inline)]
-    pub use privateer_backend::*;
-    #[cfg(feature = "gpu")]
-    pub use privateer_gpu as gpu;
-}
-
-pub mod audit;
-#[cfg(feature = "parquet")]
-pub mod record;
-#[cfg(feature = "report")]
-pub mod report;
-pub mod run;
-pub mod testing;
-
 // The rooms behind the facade: the program, its tests and examples use them, and no version keeps them as they are.
-#[cfg(feature = "cli")]
-#[doc(hidden)]
-pub mod bench;
-#[cfg(feature = "cli")]
-#[doc(hidden)]
-pub mod cost;
 #[doc(hidden)]
 pub mod engine;
 #[doc(hidden)]
 pub mod env;
-#[doc(hidden)]
-pub mod fit;
 #[doc(hidden)]
 pub mod oco;
 #[doc(hidden)]
@@ -98,6 +62,3 @@ pub mod policy;
 pub mod registry;
 #[doc(hidden)]
 pub mod spec;
-#[cfg(feature = "stores")]
-#[doc(hidden)]
-pub mod store;

@@ -27,7 +27,6 @@ mod reward_source;
 mod rounds;
 mod run;
 mod scoring_error;
-#[cfg(feature = "cli")]
 mod screened;
 mod session;
 mod session_parts;
@@ -43,8 +42,6 @@ mod workload;
 pub use crate::spec::{ByText, Resolved, Role, is_privacy_key};
 pub use ask_tell::{AskTell, AskTellState};
 pub use cell_facts::{CellFacts, CellLedger};
-#[cfg(all(test, feature = "parquet"))]
-pub(crate) use cell_info::tests::{cell as test_cell, ledger as test_ledger};
 pub use cell_info::{CellInfo, unify_swept};
 pub use cell_warning::{CellWarning, GroupedWarnings, grouped_warnings};
 pub use contexts::ContextualCell;
@@ -53,7 +50,6 @@ pub use observer::{Observer, Place, Stop, TrialEnd, Unit};
 pub use prepare::Preparation;
 pub use run::{Options, Tally, run, units};
 pub use scoring_error::scoring_error;
-#[cfg(feature = "cli")]
 pub use screened::Screened;
 pub use session::{Session, ToldRound};
 pub use share::{Shard, Share, UnitList};

@@ -153,8 +153,7 @@ impl<'a> Preparation<'a> {
     }
 
     /// Prepares what the trials of a cell share, learning rates chosen on validation data included; it is kept for them.
-    #[cfg(feature = "report")]
-    pub(crate) fn prepare(&self, plan: &CellPlan) -> Result<(), Error> {
+    pub fn prepare(&self, plan: &CellPlan) -> Result<(), Error> {
         self.any(plan).map(drop).map_err(|error| plan.placed(error))
     }
 

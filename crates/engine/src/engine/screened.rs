@@ -46,7 +46,7 @@ impl Preparation<'_> {
     ///
     /// # Errors
     /// As [`Preparation::tune`]; [`Error::Incomplete`] after a request to stop.
-    pub(crate) fn screen(
+    pub fn screen(
         &self,
         plans: &[CellPlan],
         kept: usize,

@@ -70,7 +70,6 @@ impl fmt::Display for Share {
 
 impl Shard {
     /// Returns how many of `all` units belong to the share.
-    #[cfg(feature = "cli")]
     pub fn size(self, all: u64) -> u64 {
         (0..all).filter(|&unit| self.takes(unit)).count() as u64
     }

@@ -6,7 +6,6 @@ use std::ops::{Index, IndexMut};
 /// The quantities that a run measures: the columns after `point`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-#[non_exhaustive]
 pub enum Measures {
     /// Bandit runs.
     #[default]
@@ -21,7 +20,6 @@ pub enum Measures {
 
 /// A measured quantity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
 pub enum Quantity {
     /// Regret of the round.
     Regret,

@@ -24,7 +24,7 @@ impl Preparation<'_> {
     ///
     /// # Errors
     /// The first cell of which a pilot trial fails, or nothing can be played before the run.
-    pub(crate) fn tune(&self, plans: &[CellPlan], played: &(dyn Fn(u64) + Sync)) -> Result<(), Error> {
+    pub fn tune(&self, plans: &[CellPlan], played: &(dyn Fn(u64) + Sync)) -> Result<(), Error> {
         let is_open = |plan: &CellPlan| !lock(&self.tuned_factors).contains_key(&(plan.index, plan.rounds));
         let open: Vec<(&CellPlan, &Tuning)> =
             plans.iter().filter_map(|plan| Some((plan, plan.tuning.as_deref()?))).filter(|(plan, _)| is_open(plan)).collect();

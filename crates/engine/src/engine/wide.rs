@@ -301,11 +301,7 @@ fn wave(job: &UnitJob<'_>, units: &[WideUnit], pieces: &[Piece]) -> Result<Optio
 
 /// Returns the CPU time of the pool's threads so far.
 fn host_time() -> Duration {
-    #[cfg(feature = "gpu")]
-    let spent = rayon::broadcast(|_| cpu_time::ThreadTime::now().as_duration()).into_iter().sum();
-    #[cfg(not(feature = "gpu"))]
-    let spent = Duration::ZERO;
-    spent
+    rayon::broadcast(|_| cpu_time::ThreadTime::now().as_duration()).into_iter().sum()
 }
 
 /// Opens lanes for the parts whose rounds a device can play ahead; `None` where there are none.

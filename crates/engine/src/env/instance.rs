@@ -234,7 +234,7 @@ impl Instance {
 
     /// Allows the first point alone, in every round.
     #[must_use]
-    pub(crate) fn with_one_point(self) -> Self {
+    pub fn with_one_point(self) -> Self {
         Self { sets: Some(Arc::new(Sets::of_one_point())), ..self }
     }
 

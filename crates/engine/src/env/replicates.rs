@@ -48,7 +48,7 @@ impl Replicates {
     }
 
     /// Returns the first row of each point in the sorted table.
-    pub(crate) fn first_rows(&self) -> &[usize] {
+    pub fn first_rows(&self) -> &[usize] {
         &self.starts[..self.n_points()]
     }
 
@@ -59,12 +59,12 @@ impl Replicates {
     }
 
     /// Returns the file's row, from 0, of a row of the sorted table.
-    pub(crate) fn row_in_file(&self, row: usize) -> usize {
+    pub fn row_in_file(&self, row: usize) -> usize {
         self.rows[row]
     }
 
     /// Returns the means of the points' values; those of one row, or of equal rows, are exact.
-    pub(crate) fn means(&self, values: &[f64]) -> Vec<f64> {
+    pub fn means(&self, values: &[f64]) -> Vec<f64> {
         let mean = |of: &[f64]| of[0] + of.iter().map(|value| value - of[0]).sum::<f64>() / of.len() as f64;
         self.starts.windows(2).map(|ends| mean(&values[ends[0]..ends[1]])).collect()
     }

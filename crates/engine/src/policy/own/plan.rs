@@ -69,7 +69,7 @@ impl OwnPolicy {
 
     /// Promises that a trial's choices have the same bits whatever trials run beside it: any number of them may.
     ///
-    /// [`crate::testing::policy_contract`] tests the promise.
+    /// `privateer::testing::policy_contract` tests the promise.
     #[must_use]
     pub fn independent(self) -> Self {
         Self { depends_on_block: false, ..self }

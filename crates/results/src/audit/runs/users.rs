@@ -1,0 +1,84 @@
+//! Audits users with contexts: one user's rewards, in round 1 and wherever the claim lets the user return, are at either end of
+//! their range.
+//!
+//! For the white box, all other users have zero contexts, which add nothing, and where the user
+//! returns there is one arm, so that what their rewards move adds up. For the black box, they are the users of the
+//! problem's first trial, with their mean rewards.
+
+use super::fit::played;
+use super::replay::{AttackerView, ReplayJob, RunAttack, attack, covered, ends, rounds_of, side_of, takes_part};
+use super::transcript::Transcript;
+use privateer_config::error::Error;
+use privateer_engine::engine::Preparation;
+use privateer_engine::env::contextual::{Contextual, User, Users};
+use privateer_engine::env::{BuildContext, EnvironmentPlan};
+use privateer_engine::spec::{CellPlan, ContextualBandit, Task};
+use privateer_privacy::Ledger;
+use privateer_privacy::accounting::sensitivity::Participation;
+use privateer_privacy::interactions::ContextFacts;
+use std::sync::Arc;
+
+/// Returns both attacks on a cell that claims privacy.
+pub(super) fn attacks(
+    job: &ReplayJob<'_>,
+    plan: &CellPlan,
+    task: &ContextualBandit,
+    ledger: &Ledger,
+) -> Result<Vec<RunAttack>, Error> {
+    let (first, second) = ends(ledger);
+    let single = job.sweep_of(vec![plan.clone()], 1);
+    let facts = Preparation::new(&single, job.data, job.backend).contextual(plan)?.environment.facts.clone();
+    let (dimension, n_arms, participation) = (facts.dimension, facts.n_arms, covered(ledger));
+    let replayed = |zeros: bool| {
+        let mut replay = plan.clone();
+        let (inner, samples) = (Arc::clone(&task.environment_plan), job.samples());
+        let build =
+            move |context: &BuildContext<'_>| Ok(planted(inner.build(context)?, samples, (first, second), participation, zeros));
+        let environment_plan = Arc::new(EnvironmentPlan::new(build));
+        replay.task = Task::Contextual(ContextualBandit { environment_plan, ..task.clone() });
+        job.play(replay, Transcript { rounds: plan.rounds as usize, dimension, ..Transcript::default() })
+    };
+    let white = replayed(true)?.0.discriminant();
+    let black = played(&replayed(false)?.2, job.samples(), n_arms).logistic();
+    let pair = format!("one user's reward of {} is {first} against {second}", rounds_of(participation));
+    let score = "a linear discriminant of all releases along the user's context";
+    Ok(vec![
+        attack(plan, ledger, AttackerView::Releases, &pair, score, white),
+        attack(plan, ledger, AttackerView::Plays, &pair, "a logistic fit on the arms shown after round 1", black),
+    ])
+}
+
+/// Returns a context with equal entries, as large as both bounds allow.
+fn canary(facts: &ContextFacts) -> Vec<f64> {
+    let d = facts.dimension;
+    vec![facts.largest_entry.min(facts.length / libm::sqrt(d as f64)); d]
+}
+
+/// Returns the problem with a planted user.
+///
+/// * `zeros` — whether all other contexts are zeros
+fn planted(inner: Contextual, samples: u64, rewards: (f64, f64), participation: Participation, zeros: bool) -> Contextual {
+    let (mut facts, draw) = (inner.facts.clone(), inner.draw);
+    if zeros && !participation.is_once() {
+        facts.n_arms = 1;
+    }
+    let of = facts.clone();
+    let draw = move |trial| {
+        let (mut inner, canary, mut round) = (draw(0)?, canary(&of), 0);
+        let planted = side_of(trial, samples).pick(rewards.0, rewards.1);
+        Ok(Users::new(User::new(of.dimension, of.n_arms), None, move |user| {
+            inner.next();
+            round += 1;
+            user.context.fill(0.0);
+            if !zeros {
+                user.context.copy_from_slice(inner.context());
+                user.means.copy_from_slice(inner.means());
+            }
+            user.reward = takes_part(participation, round).then_some(planted);
+            if user.reward.is_some() {
+                user.context.copy_from_slice(&canary);
+            }
+        }))
+    };
+    Contextual { draw: Box::new(draw), facts, ..inner }
+}

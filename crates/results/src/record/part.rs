@@ -1,0 +1,204 @@
+//! Writes a part.
+
+use super::columns::schema;
+use super::digests::{DigestList, ListedFile, write_listed};
+use super::manifest::PROGRAM_FAULT;
+use super::part_id::{KEY_BLOCK, KEY_CELL, KEY_ROWS, KEY_SCHEMA, KEY_SPEC};
+use super::part_read::rows_hash;
+use super::{CellInfo, Measures, PartId, Quantity, SCHEMA_VERSION, Trace, disk};
+use parquet::basic::{Compression, Encoding};
+use parquet::data_type::{BoolType, ByteArray, ByteArrayType, DataType, DoubleType, Int32Type, Int64Type};
+use parquet::errors::Result as ParquetResult;
+use parquet::file::metadata::KeyValue;
+use parquet::file::properties::WriterProperties;
+use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
+use parquet::schema::types::ColumnPath;
+use privateer_config::error::Error;
+use privateer_config::params::Scalar;
+use std::path::Path;
+use std::sync::Arc;
+
+/// Writes one part whole and lists its digest. The bytes depend on the arguments alone.
+///
+/// # Errors
+/// [`Error::Io`] where the disk refuses, and those of [`part_bytes`].
+pub fn write_part(out: &Path, spec_hash: &str, id: PartId, cell: &CellInfo, rows: &Trace) -> Result<(), Error> {
+    let bytes = part_bytes(spec_hash, id, cell, rows)?;
+    write_listed(out, &[ListedFile { name: id.listed_name(), bytes }], "write the part")
+}
+
+/// Returns the bytes of one part; they depend on the arguments alone.
+///
+/// # Errors
+/// [`Error::Corrupt`] where the columns are not equally long or the encoder refuses them.
+pub fn part_bytes(spec_hash: &str, id: PartId, cell: &CellInfo, rows: &Trace) -> Result<Vec<u8>, Error> {
+    let refused = |problem: String| disk::corrupt(id.listed_name().as_ref(), problem, PROGRAM_FAULT);
+    if rows.measures() != cell.measures || !rows.is_rectangular() {
+        return Err(refused(format!("cannot be written: its columns are not all {} rows long", rows.len())));
+    }
+    encode(spec_hash, id, cell, rows).map_err(|source| refused(format!("cannot be written: the encoder says \"{source}\"")))
+}
+
+/// Removes a part that is not to be believed; it need not be there.
+pub fn remove_part(out: &Path, id: PartId) -> Result<(), Error> {
+    let (path, name) = (id.path(out), id.listed_name());
+    DigestList::rewrite(out, |listed| listed != name)?;
+    disk::remove(&path).map_err(|source| Error::io("remove the part", &path, source))
+}
+
+fn encode(spec_hash: &str, id: PartId, cell: &CellInfo, rows: &Trace) -> ParquetResult<Vec<u8>> {
+    let properties = properties(spec_hash, id, rows);
+    let mut writer = SerializedFileWriter::new(Vec::new(), Arc::new(schema(cell)?), Arc::new(properties))?;
+    let mut group = writer.next_row_group()?;
+    let n_rows = rows.len();
+
+    // u32 travels as the same 32 bits; the schema says that they are unsigned.
+    column::<Int32Type>(&mut group, &vec![id.cell.cast_signed(); n_rows], None)?;
+    let signed = |values: &[u32]| values.iter().map(|value| value.cast_signed()).collect::<Vec<i32>>();
+    column::<Int32Type>(&mut group, &signed(&rows.trial), None)?;
+    column::<Int32Type>(&mut group, &signed(&rows.round), None)?;
+
+    let points: Vec<i64> = rows.point.iter().copied().flatten().collect();
+    let levels: Vec<i16> = rows.point.iter().map(|point| i16::from(point.is_some())).collect();
+    column::<Int64Type>(&mut group, &points, Some(&levels))?;
+
+    for values in rows.measured() {
+        column::<DoubleType>(&mut group, values, None)?;
+    }
+    for word in [&cell.policy, &cell.environment] {
+        column::<ByteArrayType>(&mut group, &vec![ByteArray::from(word.as_str()); n_rows], None)?;
+    }
+    for (_, value) in &cell.swept {
+        match value {
+            Scalar::Bool(b) => column::<BoolType>(&mut group, &vec![*b; n_rows], None)?,
+            Scalar::Integer(i) => column::<Int64Type>(&mut group, &vec![*i; n_rows], None)?,
+            Scalar::Float(x) => column::<DoubleType>(&mut group, &vec![*x; n_rows], None)?,
+            Scalar::Text(word) => {
+                column::<ByteArrayType>(&mut group, &vec![ByteArray::from(word.as_str()); n_rows], None)?;
+            }
+        }
+    }
+    group.close()?;
+    writer.into_inner()
+}
+
+/// Everything that could differ between machines is set here.
+fn properties(spec_hash: &str, id: PartId, rows: &Trace) -> WriterProperties {
+    let entries = [
+        (KEY_SCHEMA, SCHEMA_VERSION.to_string()),
+        (KEY_SPEC, spec_hash.to_owned()),
+        (KEY_CELL, id.cell.to_string()),
+        (KEY_BLOCK, id.block.to_string()),
+        (KEY_ROWS, rows_hash(rows)),
+    ];
+    let mut builder = WriterProperties::builder()
+        .set_created_by(format!("privateer schema {SCHEMA_VERSION}"))
+        .set_compression(Compression::SNAPPY)
+        .set_key_value_metadata(Some(entries.into_iter().map(|(key, value)| KeyValue::new(key.to_owned(), value)).collect()));
+    // Rounds count up and sums never repeat: a dictionary would only grow and be thrown away.
+    let sums = match rows.measures() {
+        Measures::Regret | Measures::Contextual => Quantity::CumulativeRegret,
+        Measures::Replay => Quantity::Value,
+        Measures::Risk => Quantity::Risk,
+    };
+    for (name, encoding) in [("round", Encoding::DELTA_BINARY_PACKED), (sums.name(), Encoding::PLAIN)] {
+        let path = ColumnPath::from(name);
+        builder = builder.set_column_dictionary_enabled(path.clone(), false).set_column_encoding(path, encoding);
+    }
+    builder.build()
+}
+
+fn column<T: DataType>(
+    group: &mut SerializedRowGroupWriter<'_, Vec<u8>>,
+    values: &[T::T],
+    levels: Option<&[i16]>,
+) -> ParquetResult<()> {
+    if let Some(mut writer) = group.next_column()? {
+        writer.typed::<T>().write_batch(values, levels, None)?;
+        writer.close()?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::super::read_part;
+    use super::*;
+    use crate::record::cell_tests::cell;
+    use parquet::file::reader::{FileReader, SerializedFileReader};
+    use std::fs;
+
+    /// Rows of `trials` over rounds 1..=`n_rounds`, regret `slope` per round and trial-dependent `shift`.
+    pub(crate) fn rows(trials: std::ops::Range<u32>, n_rounds: u32, cumulative: impl Fn(u32, u32) -> f64) -> Trace {
+        let mut rows = Trace::new(Measures::Regret);
+        for trial in trials {
+            for round in 1..=n_rounds {
+                let total = cumulative(trial, round);
+                let point = (!round.is_multiple_of(3)).then_some(round as usize);
+                let measured = [total / f64::from(round), total, 1.0 / f64::from(round), 0.5 / f64::from(round)];
+                rows.push(trial.into(), round.into(), point, measured);
+            }
+        }
+        rows
+    }
+
+    #[test]
+    fn a_part_comes_back_as_it_was_written() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let id = PartId { cell: 2, block: 1 };
+        let written = rows(4..7, 50, |trial, round| f64::from(trial * round));
+        write_part(folder.path(), "abc", id, &cell(2, "gp-ucb", 0.5), &written).expect("written");
+        let (header, read) = read_part(&id.path(folder.path()), u64::MAX).expect("read");
+        assert_eq!(read, written);
+        assert_eq!((header.id, header.spec_hash.as_str()), (id, "abc"));
+    }
+
+    #[test]
+    fn the_same_rows_give_the_same_bytes() {
+        let id = PartId { cell: 0, block: 0 };
+        let written = rows(0..3, 40, |trial, round| f64::from(trial) + f64::from(round).sqrt());
+        let bytes: Vec<Vec<u8>> = (0..2)
+            .map(|_| {
+                let folder = tempfile::tempdir().expect("a folder");
+                write_part(folder.path(), "abc", id, &cell(0, "a", 1.0), &written).expect("written");
+                fs::read(id.path(folder.path())).expect("bytes")
+            })
+            .collect();
+        assert_eq!(bytes[0], bytes[1]);
+    }
+
+    #[test]
+    fn columns_are_typed_and_named_as_documented() {
+        let mut info = cell(0, "a", 1.0);
+        info.swept = vec![
+            ("privacy.epsilon".to_owned(), Scalar::Float(0.5)),
+            ("environment.domain.dimension".to_owned(), Scalar::Integer(2)),
+            ("policy".to_owned(), Scalar::Text("x".to_owned())),
+            ("environment.synthetic".to_owned(), Scalar::Bool(true)),
+        ];
+        let bytes = encode("h", PartId { cell: 0, block: 0 }, &info, &rows(0..1, 5, |_, _| 1.0)).expect("encoded");
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("x");
+        fs::write(&path, bytes).expect("written");
+        let reader = SerializedFileReader::new(fs::File::open(&path).expect("open")).expect("read");
+        let schema = reader.metadata().file_metadata().schema_descr();
+        let columns: Vec<String> = schema.columns().iter().map(|c| format!("{} {}", c.name(), c.physical_type())).collect();
+        assert_eq!(
+            columns.join(", "),
+            "cell INT32, trial INT32, round INT32, point INT64, regret DOUBLE, cumulative_regret DOUBLE, \
+             simple_regret DOUBLE, recommended_regret DOUBLE, policy BYTE_ARRAY, environment BYTE_ARRAY, \
+             privacy.epsilon DOUBLE, environment.domain.dimension INT64, swept.policy BYTE_ARRAY, \
+             environment.synthetic BOOLEAN"
+        );
+    }
+
+    #[test]
+    fn ragged_columns_are_refused() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let mut ragged = rows(0..1, 5, |_, _| 1.0);
+        ragged[Quantity::Regret].pop();
+        let error =
+            write_part(folder.path(), "h", PartId { cell: 0, block: 0 }, &cell(0, "a", 1.0), &ragged).expect_err("ragged");
+        assert!(matches!(error, Error::Corrupt { .. }), "{error}");
+    }
+}
