@@ -12,7 +12,10 @@
 //! | everything | otherwise | one f32 product (`factor`) | |
 //! | either | a decision set | exact scores of its points, without a screen | see [`screens_set`] |
 //!
-//! Figures: `docs/performance.md`, "Fast paths"; `privateer bench --paths` measures them again.
+//! This is the only file that compares paths. Costs are counted in multiply-adds. A multiply-add takes 0.05 ns where sums stay in
+//! registers and each entry is read for eight of them, 0.08 to 0.1 ns where a second-level cache holds the entries (190 GB/s), and
+//! 0.2 ns beyond (37 GB/s). Figures: `docs/performance.md`, "Fast paths"; `privateer bench --paths` measures paths again, and
+//! fails where another one is 1.3 times as fast. Posteriors of up to [`CovariancePosterior::MOST_POINTS`] points need no path.
 
 use crate::UpdateKind;
 use privateer_gp::posterior::CovariancePosterior;
@@ -27,14 +30,25 @@ const PRUNED_FEATURES: usize = 48_000;
 /// Fewest points over features with block pruning.
 const PRUNED_POINTS: usize = 768;
 
-/// Fewest points over covariances with block pruning.
+/// Fewest points over covariances with block pruning: all domains whose covariances are not tabulated, or those of one trial's own.
 ///
-/// Dense to pruned: `exact-posterior` 0.99 at 2048, 1.0 at 4096, 2.3 at 10 000; `outsourced` 0.86 at 2025, 1.1 at 3600, 2.2
-/// at 10 000.
-const PRUNED_COVARIANCES: usize = 4096;
+/// Dense to pruned: `exact-posterior` 0.5 at 1025, 0.6 at 2048, 1.1 at 2049, 1.5 at 4096, 2.5 at 10 000; an own table under local Laplace noise,
+/// T = 500, 1.0 at 1500 points in 8 dimensions, 1.0 at 2048 in 2, 1.3 at 2048 in 5, 1.9 at 3000 in 3; `outsourced` 0.86 at 2025,
+/// 1.1 at 3600, 2.2 at 10 000.
+const PRUNED_COVARIANCES: usize = 2049;
+const PRUNED_OWN: usize = 4096;
 
-/// Estimated cost of a point's score in a scored block (square root included), in multiply-adds.
+/// Smallest domain with large blocks, strips of blocks with shared corners, and an interpolation grid.
+///
+/// Corners at 1024 and 2048 points: `constant-factor` 0.91 → 1.37 and 1.65 → 2.09 µs.
+pub const LARGE_DOMAIN: usize = 4096;
+
+/// Estimated costs with block pruning, in multiply-adds (0.05 to 0.1 ns): of a point's score in a scored block (square root included), of
+/// a covariance by its formula in SIMD lanes (without the distance), by its source, and from a table.
 pub const WORK_OF_A_SCORE: usize = 16;
+pub const WORK_OF_A_VALUE: usize = 20;
+pub const WORK_OF_AN_ENTRY: usize = 60;
+pub const WORK_OF_A_LOOKUP: usize = 4;
 
 /// Multiply-adds per point by which block pruning may exceed the dense path: what exploring all blocks takes.
 ///
@@ -56,6 +70,11 @@ const DEARER_OVER_COVARIANCES: f64 = 0.5;
 ///
 /// A product over features costs as much for the first point as for any other, and many trials stop exploring before that.
 const FEWEST_VISITED: usize = 16;
+
+/// Largest table of features that is held by block too, in bytes.
+///
+/// A million points with 200 features take 1.6 GB once. Their rows are long enough for products as they stand.
+pub const MOST_BYTES_TWICE: usize = 1 << 28;
 
 /// Most bytes of the columns that a trial's blocks hold; beyond this those of a block are computed again whenever it is scored.
 pub const MOST_COLUMN_BYTES: usize = 1 << 28;
@@ -99,7 +118,8 @@ pub fn screens_set(size: usize, n_points: usize, functions: f64, update_kind: Up
 pub fn prunes(basis: &Basis, n_points: usize) -> bool {
     match basis {
         Basis::Table(table) => PRUNED_POINTS <= n_points && PRUNED_FEATURES <= n_points * (table.n_features + WORK_OF_A_SCORE),
-        Basis::Gram(_) | Basis::Own(_) => PRUNED_COVARIANCES <= n_points,
+        Basis::Gram(_) => PRUNED_COVARIANCES <= n_points,
+        Basis::Own(_) => PRUNED_OWN <= n_points,
     }
 }
 

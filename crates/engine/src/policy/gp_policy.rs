@@ -214,7 +214,9 @@ impl Policy for GpPolicy {
         if self.initial.is_random(self.round) {
             return Proposal::Random { source: RandomSource::Design, n_points: self.n_points };
         }
-        Proposal::Score { beta: self.factor(self.round, self.posterior.information_gain()) }
+        let beta = self.factor(self.round, self.posterior.information_gain());
+        self.posterior.expect(beta);
+        Proposal::Score { beta }
     }
 
     fn factor_ahead(&self, round: u64) -> Option<f64> {

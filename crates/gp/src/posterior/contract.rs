@@ -11,6 +11,11 @@ pub trait Posterior: ScoreModel {
     /// Adds one observation of `point`.
     fn observe(&mut self, point: usize, reward: f64);
 
+    /// Tells the exploration factor of the coming round, by which a posterior may prepare for the points that it chooses.
+    ///
+    /// No result depends on it.
+    fn expect(&mut self, _beta: f64) {}
+
     /// Returns what the last observation changed, for a backend.
     ///
     /// The change is `Rebuild` if more than one observation was made since [`Posterior::screened`] was last called.

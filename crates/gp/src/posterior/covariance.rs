@@ -11,7 +11,8 @@
 //! Nothing is accumulated within a streak, so nothing drifts. An ended streak is stored as the vector `c = sqrt(f) p`,
 //! because it lowers the covariance matrix by `c c^T`. The covariances of a point are updated only when it is played, by
 //! the streaks that ended since it was last played: `N` multiply-adds each, in total never more than a full downdate of
-//! the covariance matrix.
+//! the covariance matrix. Reading `N` entries of many streaks takes longer than the arithmetic, so that the covariances of the
+//! points with the highest scores are updated with them ([`Ahead`]); no result depends on which these are.
 //!
 //! After [`most_streaks`] streaks the state is recomputed from the interactions:
 //! `A = K + ridge diag(1/count) = L L^T`, `T = L^{-1} K`, variance `k - |T|²` per point. The state is a function of the
@@ -20,7 +21,7 @@
 use super::design::observed_factor;
 use super::{Posterior, Visits};
 use crate::score::{Basis, Change, GramSource, MomentTable, Moments, ScoreModel, StateError};
-use privateer_numerics::linalg::{self, Columns, padded_length};
+use privateer_numerics::linalg::{self, Columns, SUMS, padded_length};
 use privateer_numerics::vectorised;
 use std::sync::Arc;
 
@@ -56,8 +57,9 @@ pub struct CovariancePosterior {
     ended: Vec<f64>,
     /// Likely slot of each point; 0 where it is not known.
     slots: Vec<u32>,
-    /// Per slot: number of ended streaks in its covariances, and these, padded (empty before a streak).
-    covariances: Vec<(usize, Vec<f64>)>,
+    /// Covariances of each point with all others, as of some streak.
+    covariances: Vec<Covariances>,
+    ahead: Ahead,
     /// `v` and `m` of the current streak.
     open: Moments,
     /// Moments of every point at the start of the current streak.
@@ -82,6 +84,40 @@ struct CovarianceStreak {
     sum: f64,
 }
 
+/// Covariances of a point with all points.
+#[derive(Debug, Clone, Default)]
+struct Covariances {
+    /// Number of ended streaks in them.
+    ended: usize,
+    /// Whether they were updated for a play that is still to come.
+    is_ahead: bool,
+    /// Padded to whole lanes; empty before the first update.
+    values: Vec<f64>,
+}
+
+/// Which covariances are updated before their point is played, and whether that has paid.
+#[derive(Debug, Clone)]
+struct Ahead {
+    /// Exploration factor of the coming round.
+    beta: f64,
+    /// Updates ahead of a play, those that a play has used, and updates of one point alone.
+    updated: usize,
+    used: usize,
+    alone: usize,
+}
+
+/// Fewest multiply-adds of an update with which others are made ahead: those of the streaks that a point lacks.
+///
+/// Eight updates together take as long as two to four alone, and to find the points that come next takes some 3 us.
+const LEAST_WORK_AHEAD: usize = 32_768;
+
+impl Ahead {
+    /// Returns whether an update should take others with it: two fifths of those were used, or it is time for a trial.
+    fn pays(&self) -> bool {
+        2 * self.updated <= 5 * self.used + 28 + self.alone / 8
+    }
+}
+
 impl CovariancePosterior {
     /// Largest domain for this form: the covariances and streaks of a trial take at most 41 MiB.
     pub const MOST_POINTS: usize = 1024;
@@ -95,11 +131,12 @@ impl CovariancePosterior {
 
     /// Returns the most memory of a trial of `rounds` rounds, in bytes.
     ///
-    /// Covariances of visited points, now and at the last recomputation, its factor, and the streaks since.
+    /// Covariances of points, now and of visited ones at the last recomputation, its factor, and the streaks since.
     pub fn most_bytes(n_points: usize, rounds: u64) -> f64 {
         let n = n_points as f64;
         let visited = n.min(rounds as f64);
-        8.0 * (n * (2.0 * visited + (rounds as f64).min(most_streaks(n_points) as f64) + 5.0) + visited * visited)
+        let known = n.min(SUMS as f64 * rounds as f64);
+        8.0 * (n * (visited + known + (rounds as f64).min(most_streaks(n_points) as f64) + 5.0) + visited * visited)
     }
 
     /// Creates the prior over this domain.
@@ -119,7 +156,8 @@ impl CovariancePosterior {
             start: Columns::zeros(0, n),
             ended: Vec::new(),
             slots: vec![0; n],
-            covariances: Vec::new(),
+            covariances: vec![Covariances::default(); n],
+            ahead: Ahead { beta: 1.0, updated: 0, used: 0, alone: 0 },
             open: Moments { mean: 0.0, variance: 0.0 },
             before: [vec![0.0; n], variances.clone()],
             means: vec![0.0; n],
@@ -140,7 +178,7 @@ impl CovariancePosterior {
         let Some(streak) = self.streak.take() else { return };
         self.gain += std::mem::take(&mut self.open_gain);
         let root = fall(&streak, self.open.variance, self.ridge).sqrt();
-        let (_, covariances) = &self.covariances[streak.slot as usize];
+        let covariances = &self.covariances[streak.point as usize].values;
         if self.ended.is_empty() {
             // Pages that are not written take no memory, and nothing is copied as the rows grow.
             self.ended.reserve(self.most_streaks * covariances.len());
@@ -155,22 +193,64 @@ impl CovariancePosterior {
 
     /// Starts a streak without observations and updates the covariances of its point.
     fn begin_streak(&mut self, point: u32, slot: u32) {
-        let at = slot as usize;
-        if self.covariances.len() <= at {
-            self.covariances.resize(at + 1, (0, Vec::new()));
+        let at = point as usize;
+        self.ahead.used += usize::from(std::mem::take(&mut self.covariances[at].is_ahead));
+        let is_long = LEAST_WORK_AHEAD <= self.n() * (self.n_ended - self.covariances[at].ended);
+        match if is_long && self.ahead.pays() { self.next_points(at) } else { None } {
+            Some(points) => self.update_together(points),
+            None => {
+                self.ahead.alone += usize::from(is_long);
+                self.update(at, self.n_ended);
+            }
         }
-        let (held, mut covariances) = std::mem::take(&mut self.covariances[at]);
-        if covariances.is_empty() {
-            covariances = self.covariances_at_start(point as usize);
-        }
-        let stride = covariances.len();
-        let ended = &self.ended[held * stride..];
-        let weights: Vec<f64> = ended.chunks_exact(stride).map(|c| -c[point as usize]).collect();
-        linalg::add_rows_wide(&weights, |streak| &ended[streak * stride..], &mut covariances);
-        self.open = Moments { mean: self.before[0][point as usize], variance: covariances[point as usize].max(0.0) };
-        self.covariances[at] = (self.n_ended, covariances);
-        self.sum_before = self.visits.sums[at];
+        let variance = self.covariances[at].values[at].max(0.0);
+        self.open = Moments { mean: self.before[0][at], variance };
+        self.sum_before = self.visits.sums[slot as usize];
         self.streak = Some(CovarianceStreak { slot, point, count: 0, sum: 0.0 });
+    }
+
+    /// Updates the covariances of a point by the first `ended` streaks.
+    fn update(&mut self, point: usize, ended: usize) {
+        let mut held = std::mem::take(&mut self.covariances[point]);
+        if held.values.is_empty() {
+            held.values = self.covariances_at_start(point);
+        }
+        let stride = held.values.len();
+        let streaks = &self.ended[held.ended * stride..ended * stride];
+        let weights: Vec<f64> = streaks.chunks_exact(stride).map(|c| -c[point]).collect();
+        linalg::add_rows_wide(&weights, |streak| &streaks[streak * stride..], &mut held.values);
+        held.ended = ended;
+        self.covariances[point] = held;
+    }
+
+    /// Returns a point and those of the highest scores that lack about as many streaks; `None` if there are too few.
+    fn next_points(&self, point: usize) -> Option<[usize; SUMS]> {
+        let [means, variances] = &self.before;
+        let ended = self.covariances[point].ended;
+        let near = |other: usize| self.covariances[other].ended.abs_diff(ended) <= (self.n_ended - ended) / 8;
+        let others = (0..self.n()).filter(|&other| other != point && near(other));
+        let score = |at: usize| Moments { mean: means[at], variance: variances[at] }.upper(self.ahead.beta);
+        let mut others: Vec<(f64, usize)> = others.map(|at| (score(at), at)).collect();
+        if others.len() < SUMS - 1 {
+            return None;
+        }
+        others.select_nth_unstable_by(SUMS - 2, |a, b| b.0.total_cmp(&a.0));
+        Some(std::array::from_fn(|i| i.checked_sub(1).map_or(point, |i| others[i].1)))
+    }
+
+    /// Updates the covariances of several points, of which the first is played now, with the bits of [`Self::update`].
+    fn update_together(&mut self, points: [usize; SUMS]) {
+        let first = points.map(|point| self.covariances[point].ended).into_iter().max().unwrap_or(0);
+        points.iter().for_each(|&point| self.update(point, first));
+        let mut held = points.map(|point| std::mem::take(&mut self.covariances[point].values));
+        let stride = held[0].len();
+        let streaks = &self.ended[first * stride..];
+        let weights: Vec<[f64; SUMS]> = streaks.chunks_exact(stride).map(|c| points.map(|point| -c[point])).collect();
+        linalg::add_rows_to_each(&weights, streaks, &mut held);
+        for (place, (point, values)) in points.into_iter().zip(held).enumerate() {
+            self.covariances[point] = Covariances { ended: self.n_ended, is_ahead: 0 < place, values };
+        }
+        self.ahead.updated += SUMS - 1;
     }
 
     /// Returns `k_x - T^T T_x`, and zeros up to whole lanes.
@@ -189,7 +269,7 @@ impl CovariancePosterior {
     fn apply(&mut self) {
         let Some(streak) = &self.streak else { return };
         self.open_gain = gain(streak, self.open.variance, self.ridge);
-        let covariances = self.covariances[streak.slot as usize].1.as_slice();
+        let covariances = self.covariances[streak.point as usize].values.as_slice();
         let denominator = self.ridge + streak.count as f64 * self.open.variance;
         let step = (streak.sum - streak.count as f64 * self.open.mean) / denominator;
         let fall = fall(streak, self.open.variance, self.ridge);
@@ -224,7 +304,7 @@ impl CovariancePosterior {
         self.start = start;
         self.ended.clear();
         self.n_ended = 0;
-        self.covariances.clear();
+        self.covariances.fill(Covariances::default());
         true
     }
 }
@@ -319,6 +399,10 @@ impl Posterior for CovariancePosterior {
         self.changed = false;
     }
 
+    fn expect(&mut self, beta: f64) {
+        self.ahead.beta = beta;
+    }
+
     fn mean(&self, point: usize) -> f64 {
         self.means[point]
     }
@@ -333,5 +417,40 @@ impl Posterior for CovariancePosterior {
 
     fn basis(&self) -> Basis {
         Basis::Gram(Arc::clone(&self.gram))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::kernel::{Lengthscales, squared_exponential::SquaredExponential};
+    use crate::{KernelGram, Points};
+    use privateer_numerics::rng::{Purpose, Streams};
+
+    /// Covariances that are updated ahead of a play, of points that come next or not, have the bits of updates one by one.
+    #[test]
+    fn updates_ahead_change_no_bit() {
+        let kernel = Arc::new(SquaredExponential::new(Lengthscales::Isotropic(0.4), 1.0));
+        let mut draws = Streams::new(5, "ahead").of(0, Purpose::Function);
+        let coordinates = (0..4 * 300).map(|_| draws.uniform()).collect();
+        let gram: Arc<dyn GramSource> = Arc::new(KernelGram::new(kernel, Points::new(4, coordinates)));
+        let start = || CovariancePosterior::new(Arc::clone(&gram), 1.0, 1.0);
+        let (mut alone, mut ahead, mut wrong) = (start(), start(), start());
+        for round in 0..900 {
+            let table = |at: usize| alone.exact(at).upper(30.0);
+            let point = (0..300).max_by(|&a, &b| table(a).total_cmp(&table(b))).unwrap_or(0);
+            let reward = draws.normal();
+            alone.ahead.updated = usize::MAX / 2;
+            ahead.expect(30.0);
+            wrong.expect(-30.0);
+            for posterior in [&mut alone, &mut ahead, &mut wrong] {
+                posterior.observe(point, reward);
+            }
+            for other in [&ahead, &wrong] {
+                assert_eq!((&other.means, &other.variances), (&alone.means, &alone.variances), "{round}");
+            }
+        }
+        let used = |posterior: &CovariancePosterior| posterior.ahead.used as f64 / posterior.ahead.updated as f64;
+        assert!(0.6 < used(&ahead) && used(&wrong) < 0.4, "{} {}", used(&ahead), used(&wrong));
     }
 }

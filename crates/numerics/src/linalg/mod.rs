@@ -39,7 +39,7 @@ pub use outer::add_outer_products;
 pub use pow::{pow, pow_of_block};
 pub use reflected::{Fractions, InverseRoot, Polar, padded_length};
 pub use rounded::rounded_share;
-pub use rows::{add_rows, add_rows_wide, dot_rows};
+pub use rows::{SUMS, add_rows, add_rows_to_each, add_rows_wide, dot_rows};
 pub use single::SingleRows;
 pub use symmetric::{Eigen, eigen_symmetric, eigenvalues_symmetric};
 pub use triangle_sums::TriangleSums;

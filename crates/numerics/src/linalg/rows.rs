@@ -2,6 +2,7 @@
 
 use super::{dot, four_dots};
 use crate::vectorised;
+use pulp::Simd;
 
 /// Number of rows added together, so that the output is read and written once for all of them.
 const TOGETHER: usize = 8;
@@ -39,6 +40,55 @@ vectorised! {
     }
 }
 
+/// Number of sums that [`add_rows_to_each`] computes together, and of rows that it reads at a time, each a stream of memory.
+pub const SUMS: usize = 8;
+const STREAMS: usize = 16;
+
+vectorised! {
+    /// Computes `out_j += sum_i weights[i][j] row_i` for each `out_j`, with the bits of [`add_rows`], reading the rows once.
+    ///
+    /// * `rows` — one after the other, each as long as every `out_j`: a whole number of the widest SIMD vectors
+    pub fn add_rows_to_each(weights: &[[f64; SUMS]], rows: &[f64], out: &mut [Vec<f64>; SUMS]) where simd: S {
+        let (stride, n) = (out[0].len(), out[0].len() / S::F64_LANES);
+        for (weights, rows) in weights.chunks(STREAMS).zip(rows.chunks(STREAMS * stride.max(1))) {
+            for first in (0..n).step_by(2) {
+                if first + 2 <= n {
+                    sums_of_vectors::<S, 2>(simd, weights, rows, first, out);
+                } else {
+                    sums_of_vectors::<S, 1>(simd, weights, rows, first, out);
+                }
+            }
+        }
+    }
+}
+
+/// Computes `N` vectors of each sum of [`add_rows_to_each`]; the sums stay in registers.
+#[inline(always)]
+fn sums_of_vectors<S: Simd, const N: usize>(
+    simd: S,
+    weights: &[[f64; SUMS]],
+    rows: &[f64],
+    first: usize,
+    out: &mut [Vec<f64>; SUMS],
+) {
+    let mut sums = [[simd.splat_f64s(0.0); N]; SUMS];
+    for (sums, out) in sums.iter_mut().zip(out.iter()) {
+        sums.copy_from_slice(&S::as_simd_f64s(out).0[first..][..N]);
+    }
+    for (weights, row) in weights.iter().zip(rows.chunks_exact(out[0].len())) {
+        let row = &S::as_simd_f64s(row).0[first..][..N];
+        for i in 0..SUMS {
+            let weight = simd.splat_f64s(weights[i]);
+            for j in 0..N {
+                sums[i][j] = simd.add_f64s(sums[i][j], simd.mul_f64s(weight, row[j]));
+            }
+        }
+    }
+    for (sums, out) in sums.iter().zip(out) {
+        S::as_mut_simd_f64s(out).0[first..][..N].copy_from_slice(sums);
+    }
+}
+
 vectorised! {
     /// Computes `out_i = c · row_i` with SIMD and the bits of [`dot`].
     ///
@@ -63,7 +113,7 @@ mod tests {
 
     #[test]
     fn rows_are_added_in_their_order() {
-        for n_rows in 0..20 {
+        for n_rows in (0..20).chain([40]) {
             let rows: Vec<f64> = (0..n_rows * 13).map(|i| libm::sin(0.7 * i as f64)).collect();
             let weights: Vec<f64> = (0..n_rows).map(|i| libm::cos(1.3 * i as f64)).collect();
             let (mut sum, mut expected) = ([0.5; 11], [0.5; 11]);
@@ -73,6 +123,16 @@ mod tests {
             let mut wide = [0.5; 11];
             add_rows_wide(&weights, |i| &rows[i * 13..][..13], &mut wide);
             assert_eq!(wide, expected, "{n_rows}");
+            let padded: Vec<f64> = rows.chunks_exact(13).flat_map(|row| [&row[..11], &[0.0; 13]].concat()).collect();
+            let each: Vec<[f64; SUMS]> = weights.iter().map(|&w| std::array::from_fn(|j| w * [1.0, -3.0][j % 2])).collect();
+            let mut sums: [Vec<f64>; SUMS] = std::array::from_fn(|j| [&[0.5; 11][..], &[j as f64; 13]].concat());
+            add_rows_to_each(&each, &padded, &mut sums);
+            for (j, sum) in sums.iter().enumerate() {
+                let mut alone = [0.5; 11];
+                let weights: Vec<f64> = each.iter().map(|weights| weights[j]).collect();
+                add_rows_wide(&weights, |i| &padded[i * 24..][..24], &mut alone);
+                assert_eq!((&sum[..11], sum[12]), (&alone[..], j as f64), "{n_rows}");
+            }
             let mut products = vec![0.0; n_rows];
             dot_rows(&expected, |i| &rows[i * 13..][..13], &mut products);
             let one_by_one: Vec<f64> = (0..n_rows).map(|i| dot(&rows[i * 13..][..11], &expected)).collect();

@@ -1,7 +1,8 @@
 //! Stores the moments of one block of a trial and applies the streaks that it has missed.
 
 use super::blocks::Blocks;
-use super::kernels::{Fusible, TOGETHER, Together, apply, apply_together, score, weighted_sum};
+use super::kernels::{Fusible, PART, TOGETHER, apply, score, sums_of_part};
+use super::order::MOST_SIZE;
 
 /// Initial capacity of a block, in columns.
 const FIRST_COLUMNS: usize = 16;
@@ -19,8 +20,8 @@ pub struct BlockStreak {
 /// Moments of the points of one block, as of the last time that the block was updated.
 #[derive(Debug, Default)]
 pub struct Block {
-    /// Kernel functions of the first visited points at the block's points, column by column.
-    pub columns: Vec<f64>,
+    /// Kernel functions of the first visited points at the block's points: for each part of the points, column by column.
+    pub columns: Vec<Vec<[f64; PART]>>,
     pub mean: Vec<f64>,
     pub variance: Vec<f64>,
     /// Values of the row at the block's points, for the streak that was applied last.
@@ -34,7 +35,8 @@ pub struct Block {
 impl Block {
     /// Resets the block to the prior and keeps its allocated memory.
     pub fn start(&mut self, prior: &[f64]) {
-        self.columns.clear();
+        self.columns.resize_with(prior.len() / PART, Vec::new);
+        self.columns.iter_mut().for_each(Vec::clear);
         self.mean.clear();
         self.mean.resize(prior.len(), 0.0);
         self.variance.clear();
@@ -42,6 +44,37 @@ impl Block {
         self.p.clear();
         self.p.resize(prior.len(), 0.0);
         (self.streak, self.squares, self.steps) = (0, 0.0, 0.0);
+    }
+
+    /// Returns the number of columns.
+    pub fn n_columns(&self) -> usize {
+        self.columns.first().map_or(0, Vec::len)
+    }
+
+    /// Returns the bytes that are allocated for columns.
+    pub fn column_bytes(&self) -> usize {
+        self.columns.iter().map(|part| size_of::<[f64; PART]>() * part.capacity()).sum()
+    }
+
+    /// Computes the columns of visited points that are not there yet.
+    #[inline(always)]
+    fn fill<const FUSED: bool>(&mut self, shared: &Blocks, visited: &[u32], index: usize) {
+        let known = self.n_columns();
+        if known == visited.len() {
+            return;
+        }
+        for part in &mut self.columns {
+            if part.capacity() < visited.len() {
+                // Grow by a quarter at a time: the limit on a trial's memory counts the columns that it has.
+                part.reserve_exact(visited.len() - known + FIRST_COLUMNS.max(known / 4));
+            }
+        }
+        let mut column = [0.0; MOST_SIZE];
+        for &point in &visited[known..] {
+            let column = &mut column[..self.mean.len()];
+            shared.column::<FUSED>(point as usize, index, column);
+            self.columns.iter_mut().zip(column.as_chunks().0).for_each(|(part, column)| part.push(*column));
+        }
     }
 }
 
@@ -62,38 +95,28 @@ impl Fusible for BlockTake<'_> {
     #[inline(always)]
     fn call<const FUSED: bool>(self) -> (f64, f64) {
         let Self { shared, visited, streaks, first_streak, index, block, beta } = self;
+        block.fill::<FUSED>(shared, visited, index);
         let Block { columns, mean, variance, p, streak, squares, steps } = block;
-        let size = mean.len();
-        let known = columns.len() / size;
-        if columns.capacity() < visited.len() * size {
-            // Grow by a quarter at a time: the limit on a trial's memory counts the columns that it has.
-            columns.reserve_exact((visited.len() + FIRST_COLUMNS.max(known / 4) - known) * size);
-        }
-        if known < visited.len() {
-            columns.resize(visited.len() * size, 0.0);
-            for (&point, column) in visited[known..].iter().zip(columns[known * size..].chunks_exact_mut(size)) {
-                shared.column::<FUSED>(point as usize, index, column);
-            }
-        }
-        // The rest of the streak that was partly applied, then whole streaks, then the last one, whose `p` is kept.
         let Some((last, before)) = streaks[*streak - first_streak..].split_last() else { return score(mean, variance, beta) };
+        // The rest of the streak that was partly applied, then whole streaks, then the last one, whose `p` is kept.
         if let Some((started, whole)) = before.split_first() {
             apply(mean, variance, p, started.squares - *squares, started.steps - *steps);
-            let mut groups = whole.chunks_exact(TOGETHER);
-            for group in &mut groups {
-                let streaks = Together {
-                    weights: std::array::from_fn(|i| group[i].alpha.as_slice()),
-                    squares: std::array::from_fn(|i| group[i].squares),
-                    steps: std::array::from_fn(|i| group[i].steps),
-                };
-                apply_together::<FUSED>(&streaks, columns, mean, variance);
+            let mut sums = [[0.0; PART]; TOGETHER];
+            for (part, columns) in columns.iter().enumerate() {
+                let [mean, variance, p] = [&mut *mean, &mut *variance, &mut *p].map(|values| &mut values[part * PART..][..PART]);
+                for group in streaks[*streak - first_streak + 1..].chunks(TOGETHER) {
+                    let mut alphas = [&[][..]; TOGETHER];
+                    alphas.iter_mut().zip(group).for_each(|(alpha, streak)| *alpha = &streak.alpha);
+                    sums_of_part(&alphas[..group.len()], columns, &mut sums);
+                    for (missed, sums) in group.iter().zip(&sums).take(group.len()) {
+                        p.copy_from_slice(sums);
+                        if !std::ptr::eq(missed, last) {
+                            apply(mean, variance, p, missed.squares, missed.steps);
+                        }
+                    }
+                }
             }
-            for missed in groups.remainder() {
-                weighted_sum::<FUSED>(&missed.alpha, &columns[..missed.alpha.len() * size], p);
-                apply(mean, variance, p, missed.squares, missed.steps);
-            }
-            weighted_sum::<FUSED>(&last.alpha, &columns[..last.alpha.len() * size], p);
-            (*streak, *squares, *steps) = (first_streak + streaks.len() - 1, 0.0, 0.0);
+            (*streak, *squares, *steps) = (*streak + whole.len() + 1, 0.0, 0.0);
         }
         if *squares != last.squares {
             apply(mean, variance, p, last.squares - *squares, last.steps - *steps);

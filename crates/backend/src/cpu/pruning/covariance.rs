@@ -5,12 +5,9 @@ use super::kernels::LANES;
 use super::order::BlockOrder;
 use super::products::{BlockProducts, Components};
 use super::source::Source;
+use crate::cpu::path::{WORK_OF_A_LOOKUP, WORK_OF_AN_ENTRY};
 use privateer_gp::score::GramSource;
 use std::sync::Arc;
-
-/// Estimated cost of a kernel evaluation by its source, and of a table lookup, in multiply-adds.
-const WORK_OF_AN_ENTRY: usize = 60;
-const WORK_OF_A_BLOCK_CHECK: usize = 4;
 
 /// `k(x, x')` without the row term (see [`privateer_gp::score::KernelForm::row_term`]).
 #[derive(Debug)]
@@ -43,7 +40,7 @@ impl Covariance {
         match self {
             Self::Features(source) => source.work(),
             Self::Formula(formula) => formula.work(),
-            Self::Entries(Entries { gram, .. }) if gram.dense_column(0).is_some() => WORK_OF_A_BLOCK_CHECK,
+            Self::Entries(Entries { gram, .. }) if gram.dense_column(0).is_some() => WORK_OF_A_LOOKUP,
             Self::Entries(_) => WORK_OF_AN_ENTRY,
         }
     }

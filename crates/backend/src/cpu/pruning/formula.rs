@@ -6,6 +6,7 @@ use super::kernels::{Fusible, multiply_add, wide_fused};
 use super::lattice::{Lattice, ReferenceBounds};
 use super::order::BlockOrder;
 use super::vectors::{BlockVectors, VectorRows};
+use crate::cpu::path::WORK_OF_A_VALUE;
 use crate::device::Precision;
 use crate::device::tables::{Coordinates, INVERSE_FACTORIALS, kernel_error};
 use privateer_gp::score::{KernelFamily, KernelForm};
@@ -21,9 +22,6 @@ const MAGIC: f64 = 6_755_399_441_055_744.0;
 
 /// Above this argument `t`, `exp(-t)` is taken as `exp(-700)`, about 1e-304.
 const CUTOFF: f64 = 700.0;
-
-/// Estimated cost of one value, in multiply-adds, without its distance.
-const WORK_OF_A_VALUE: usize = 20;
 
 /// The formula, and the coordinates by point and by block.
 #[derive(Debug)]

@@ -3,9 +3,9 @@
 //! Every sum stays within one point, so any SIMD width gives the same bits. Fused multiply-adds round once instead of
 //! twice, so every error bound holds for both; they are used where the processor has them.
 
-use super::order::MOST_SIZE;
 use crate::cpu::vector::larger;
-use pulp::{Arch, NullaryFnOnce};
+use privateer_numerics::vectorised;
+use pulp::{Arch, NullaryFnOnce, Simd};
 
 /// A loop that may fuse its multiply-adds.
 pub trait Fusible {
@@ -105,80 +105,63 @@ pub fn apply(mean: &mut [f64], variance: &mut [f64], p: &[f64], squares: f64, st
     }
 }
 
-/// Number of streaks whose sums stay in registers together.
-pub const TOGETHER: usize = 4;
+/// Most streaks whose sums stay in registers together.
+pub const TOGETHER: usize = 8;
 
-/// Points per part, so that the sums of [`TOGETHER`] streaks fit the registers.
-const PART: usize = 16;
+/// Points of a part of a block: the sums of [`TOGETHER`] streaks fit the registers, and each part of all columns is one stream of
+/// memory.
+pub const PART: usize = 16;
 
-/// Consecutive whole streaks: coefficients, of non-decreasing length, and each streak's sums.
-pub struct Together<'a> {
-    pub weights: [&'a [f64]; TOGETHER],
-    pub squares: [f64; TOGETHER],
-    pub steps: [f64; TOGETHER],
-}
-
-/// Applies [`weighted_sum`] and [`apply`] for one streak after another, reading columns once.
-#[inline(always)]
-pub fn apply_together<const FUSED: bool>(streaks: &Together<'_>, columns: &[f64], mean: &mut [f64], variance: &mut [f64]) {
-    let (size, parts) = (mean.len(), mean.len() / PART);
-    let mut sums = [[0.0; MOST_SIZE]; TOGETHER];
-    for part in 0..parts {
-        let p = sums_of_part::<FUSED>(streaks.weights, columns, part, parts);
-        for (sums, p) in sums.iter_mut().zip(&p) {
-            sums[part * PART..][..PART].copy_from_slice(p);
+vectorised! {
+    /// Computes `out_j = sum_i weights_ji columns_i` over a part of a block for up to [`TOGETHER`] streaks, reading columns once.
+    ///
+    /// * `weights` — coefficients of each streak, of non-decreasing length
+    pub fn sums_of_part(weights: &[&[f64]], columns: &[[f64; PART]], out: &mut [[f64; PART]; TOGETHER]) where simd: S {
+        match weights.len() {
+            0 => {}
+            1 => sums_of_rows::<S, 1>(simd, weights, columns, out),
+            2 => sums_of_rows::<S, 2>(simd, weights, columns, out),
+            3 | 4 => sums_of_rows::<S, 4>(simd, weights, columns, out),
+            _ => sums_of_rows::<S, 8>(simd, weights, columns, out),
         }
     }
-    // Over slices: from registers the compiler would extract these numbers one by one.
-    for ((sums, &squares), &steps) in sums.iter().zip(&streaks.squares).zip(&streaks.steps) {
-        apply(mean, variance, &sums[..size], squares, steps);
-    }
 }
 
+/// Computes [`sums_of_part`] for `ROWS` streaks, of which the last may be given several times.
 #[inline(always)]
-fn sums_of_part<const FUSED: bool>(
-    weights: [&[f64]; TOGETHER],
-    columns: &[f64],
-    part: usize,
-    parts: usize,
-) -> [[f64; PART]; TOGETHER] {
-    let common = weights.iter().map(|weights| weights.len()).min().unwrap_or(0);
-    let columns = columns.as_chunks::<PART>().0;
-    let from = |first: usize| columns.get(first * parts + part..).unwrap_or(&[]).iter().step_by(parts.max(1));
-    let [first, second, third, fourth] = weights.map(|weights| &weights[..common]);
-    // Named arrays, each with a loop of its own: an array of arrays would be kept in memory.
-    let (mut p, mut q, mut r, mut s) = ([0.0; PART], [0.0; PART], [0.0; PART], [0.0; PART]);
-    for ((((column, a), b), c), d) in from(0).zip(first).zip(second).zip(third).zip(fourth) {
-        add::<FUSED>(&mut p, *a, column);
-        add::<FUSED>(&mut q, *b, column);
-        add::<FUSED>(&mut r, *c, column);
-        add::<FUSED>(&mut s, *d, column);
-    }
-    let [first, second, third, fourth] = weights.map(|weights| &weights[common..]);
-    [
-        rest::<FUSED>(p, first, from(common)),
-        rest::<FUSED>(q, second, from(common)),
-        rest::<FUSED>(r, third, from(common)),
-        rest::<FUSED>(s, fourth, from(common)),
-    ]
-}
-
-#[inline(always)]
-fn rest<'a, const FUSED: bool>(
-    mut sum: [f64; PART],
-    weights: &[f64],
-    columns: impl Iterator<Item = &'a [f64; PART]>,
-) -> [f64; PART] {
-    for (weight, column) in weights.iter().zip(columns) {
-        add::<FUSED>(&mut sum, *weight, column);
-    }
-    sum
-}
-
-#[inline(always)]
-fn add<const FUSED: bool>(sum: &mut [f64; PART], weight: f64, column: &[f64; PART]) {
-    for lane in 0..PART {
-        sum[lane] = multiply_add::<FUSED>(weight, column[lane], sum[lane]);
+fn sums_of_rows<S: Simd, const ROWS: usize>(
+    simd: S,
+    weights: &[&[f64]],
+    columns: &[[f64; PART]],
+    out: &mut [[f64; PART]; TOGETHER],
+) {
+    let all: [&[f64]; ROWS] = std::array::from_fn(|i| weights[i.min(weights.len() - 1)]);
+    // Columns of points that are new since the first of these streaks follow.
+    let (common, new) = columns.split_at(all[0].len());
+    let rows = all.map(|row| &row[..common.len()]);
+    for first in (0..PART / S::F64_LANES).step_by(2) {
+        let mut sums = [[simd.splat_f64s(0.0); 2]; ROWS];
+        for (at, column) in common.iter().enumerate() {
+            let values = &S::as_simd_f64s(column).0[first..][..2];
+            for i in 0..ROWS {
+                let weight = simd.splat_f64s(rows[i][at]);
+                for j in 0..2 {
+                    sums[i][j] = simd.mul_add_e_f64s(weight, values[j], sums[i][j]);
+                }
+            }
+        }
+        for (at, column) in (common.len()..all[ROWS - 1].len()).zip(new) {
+            let values = &S::as_simd_f64s(column).0[first..][..2];
+            for i in 0..ROWS {
+                let weight = simd.splat_f64s(if at < all[i].len() { all[i][at] } else { 0.0 });
+                for j in 0..2 {
+                    sums[i][j] = simd.mul_add_e_f64s(weight, values[j], sums[i][j]);
+                }
+            }
+        }
+        for (out, sums) in out.iter_mut().zip(&sums) {
+            S::as_mut_simd_f64s(out).0[first..][..2].copy_from_slice(sums);
+        }
     }
 }
 
@@ -194,4 +177,31 @@ pub fn score(mean: &[f64], variance: &[f64], beta: f64) -> (f64, f64) {
         }
     }
     (best.into_iter().fold(f64::NEG_INFINITY, larger), most.into_iter().fold(0.0, larger))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Every number of streaks, with rows that end at different points, gives the plain sums.
+    #[test]
+    fn sums_of_streaks_are_sums_over_their_rows() {
+        let number = |at: usize| libm::sin(1.7 * at as f64);
+        let columns: Vec<[f64; PART]> = (0..30).map(|i| std::array::from_fn(|x| number(31 * i + x))).collect();
+        for n_streaks in 1..=TOGETHER {
+            for known in [0, 5, 22] {
+                let rows: Vec<Vec<f64>> =
+                    (0..n_streaks).map(|j| (0..known + j).map(|i| number(7 * i + 101 * j)).collect()).collect();
+                let weights: Vec<&[f64]> = rows.iter().map(Vec::as_slice).collect();
+                let mut out = [[f64::NAN; PART]; TOGETHER];
+                sums_of_part(&weights, &columns, &mut out);
+                for (row, out) in rows.iter().zip(&out) {
+                    for (x, found) in out.iter().enumerate() {
+                        let expected: f64 = row.iter().zip(&columns).map(|(weight, column)| weight * column[x]).sum();
+                        assert!((found - expected).abs() < 1e-13, "{n_streaks} {known} {x}");
+                    }
+                }
+            }
+        }
+    }
 }

@@ -1,13 +1,11 @@
 //! Orders points into blocks of neighbours.
 
+use crate::cpu::path;
 use privateer_gp::score::FeatureTable;
 
 /// Points per block of a small and of a large domain, measured as the fastest of 16, 32 and 64.
 pub const SMALL_SIZE: usize = 32;
 pub const MOST_SIZE: usize = 64;
-
-/// Smallest domain with large blocks.
-const LARGE_DOMAIN: usize = 4096;
 
 /// Number of axes used to order points; of features the first ones, which are the most informative.
 const MOST_AXES: usize = 16;
@@ -87,7 +85,7 @@ impl<'a> BlockCoordinates<'a> {
 impl BlockOrder {
     /// Returns whether a domain of `n` points gets a lattice, or larger blocks without one.
     pub fn is_large(n: usize) -> bool {
-        LARGE_DOMAIN <= n
+        path::LARGE_DOMAIN <= n
     }
 
     /// Returns the block size for a domain of `n` points without a lattice.

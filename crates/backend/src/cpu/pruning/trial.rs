@@ -141,7 +141,7 @@ impl PrunedTrial {
         options: Cpu,
     ) -> Self {
         let (size, m) = (shared.order.size, table.as_ref().map_or(0, |table| table.n_features));
-        let bytes = |blocks: &Spare| blocks.iter().map(|block| 8 * block.columns.capacity()).sum::<usize>();
+        let bytes = |blocks: &Spare| blocks.iter().map(Block::column_bytes).sum::<usize>();
         // Blocks that this trial never scores would keep what it may hold.
         let mut blocks = spare.filter(|blocks| bytes(blocks) <= options.most_column_bytes / 2).unwrap_or_default();
         let column_bytes = bytes(&blocks);
@@ -306,7 +306,7 @@ impl PrunedTrial {
         let missed = self.missed(block);
         let own = &mut self.blocks[block];
         let size = own.mean.len();
-        let (before, held) = (own.columns.len() / size, own.columns.capacity());
+        let (before, held) = (own.n_columns(), own.column_bytes());
         let found = wide_fused(BlockTake {
             shared: &self.shared,
             visited: self.history.points(),
@@ -316,11 +316,11 @@ impl PrunedTrial {
             block: own,
             beta,
         });
-        let new = own.columns.len() / size - before;
-        self.column_bytes += 8 * (own.columns.capacity() - held);
+        let new = own.n_columns() - before;
+        self.column_bytes += own.column_bytes() - held;
         if self.most_column_bytes < self.column_bytes {
-            self.column_bytes -= 8 * own.columns.capacity();
-            own.columns = Vec::new();
+            self.column_bytes -= own.column_bytes();
+            own.columns.fill(Vec::new());
         }
         self.cost.work += size * (new * self.shared.source.work() + missed * self.history.points().len() + WORK_OF_A_SCORE);
         found

@@ -2,6 +2,7 @@
 
 use super::kernels::LANES;
 use super::order::BlockOrder;
+use crate::cpu::path::MOST_BYTES_TWICE;
 use privateer_gp::score::FeatureTable;
 use std::sync::Arc;
 
@@ -25,11 +26,6 @@ pub enum VectorRows {
     /// The vectors are the features.
     Table(Arc<FeatureTable>),
 }
-
-/// Largest table of features that is held by block too, in bytes.
-///
-/// A million points with 200 features take 1.6 GB once. Their rows are long enough for products as they stand.
-const MOST_BYTES_TWICE: usize = 1 << 28;
 
 impl BlockVectors {
     /// Arranges vectors of length `q` in blocks, without reference points yet.
