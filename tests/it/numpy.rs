@@ -76,6 +76,7 @@ fn learned(learner: &mut dyn LearnerBatch, rounds: u32) -> Vec<f64> {
 
 #[test]
 fn every_factorisation_gives_the_iterates_of_numpy() {
+    // Columns of one norm are no Toeplitz matrix: that rows of B times those of C give sums is a test of the streams.
     for name in quote::FACTORISATIONS.into_iter().filter(|name| *name != "normalised-toeplitz") {
         let factorisation: Arc<dyn Factorisation> = match name {
             "blt" => Arc::new(Blt::stated(&[0.9, 0.5], &[0.4, 0.2], u64::from(N)).expect("a matrix")),

@@ -50,7 +50,7 @@ pub struct AccountOptions {
     /// Rounds of a stream [default: 1000]
     #[cfg_attr(feature = "cli", arg(long, value_name = "T"))]
     pub horizon: Option<u64>,
-    /// How a stream's noise is made: blt, tree, honaker, sqrt-toeplitz [default: blt]
+    /// How a stream's noise is made: blt, tree, honaker, sqrt-toeplitz, banded-toeplitz, normalised-toeplitz [default: blt]
     #[cfg_attr(feature = "cli", arg(long, value_name = "NAME"))]
     pub factorisation: Option<String>,
     /// Neighbouring streams: replace, add-remove [default: replace]

@@ -51,10 +51,13 @@ pub fn automatic(mechanism: &'static str, protects: Protects, calibration: Calib
     row.map_or(mechanism, |(_, names)| names[calibration as usize])
 }
 
+/// Most releases for which each column has a factor of its own.
+const MOST_COLUMNS: u64 = 1 << 22;
+
 /// Returns the name of the factorisation that a word stands for, where a user may return.
 ///
-/// For users who return the tight one has the least largest error of those whose streams hold at most 1024 vectors: all but the
-/// square root, which is a band as long as the run.
+/// For users who return the tight one has the least largest error of those whose streams hold few vectors: all but the square root,
+/// which is a band as long as the run. Buffers serve users who may return in the next round, and very many releases.
 ///
 /// * `releases` — number of releases, of which one user enters those of `participation`
 pub fn automatic_for_streams(
@@ -66,11 +69,14 @@ pub fn automatic_for_streams(
 ) -> &'static str {
     let name = automatic(mechanism, protects, calibration);
     let Some(usual) = Factor::named(name) else { return name };
-    if mechanism != "auto" || !calibration.redesigns() || participation.is_once() || participation.separation == 0 {
+    if mechanism != "auto" || !calibration.redesigns() {
         return name;
     }
-    if participation.separation == 1 {
+    if MOST_COLUMNS < releases || !participation.is_once() && participation.separation == 1 {
         return Factor::Blt.name();
+    }
+    if participation.is_once() || participation.separation == 0 {
+        return name;
     }
     let error = |factor: Factor| {
         let of = factor.factorisation(releases, participation);
@@ -158,11 +164,11 @@ mod tests {
         assert_eq!(automatic_for_rewards(&Request { mechanism: "duchi", ..Request::NONE }), "duchi");
     }
 
-    /// Users who return often and soon take the usual noise, which needs no band as long as the run.
+    /// Users who may return in the next round take buffers, which need no band as long as the run; so do very many releases.
     #[test]
     fn bands_are_taken_where_they_help_and_are_short() {
         for (releases, count, separation) in
-            [(1024, 4, 256), (1024, 16, 64), (1024, 2, 2), (1024, 4, 1), (1024, 4, 0), (5000, 2, 3000)]
+            [(1024, 4, 256), (1024, 16, 64), (1024, 2, 2), (1024, 4, 1), (1024, 4, 0), (5000, 2, 3000), (20_000, 10, 2000)]
         {
             let participation = Participation { count, separation };
             let name = automatic_for_streams("auto", Protects::JointSums, Calibration::Tight, participation, releases);
@@ -181,5 +187,7 @@ mod tests {
             };
             assert_eq!(name, expected, "{releases}, {count}, {separation}");
         }
+        let many = |participation| automatic_for_streams("auto", Protects::JointSums, Calibration::Tight, participation, 1 << 30);
+        assert_eq!([Participation::ONCE, Participation { count: 4, separation: 9 }].map(many), ["blt"; 2]);
     }
 }

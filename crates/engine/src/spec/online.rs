@@ -78,7 +78,7 @@ pub(super) fn request(args: &Args<'_>, stated: bool, people: Participation) -> G
     };
     let mut factorisations = vec!["auto"];
     factorisations.extend(privateer_privacy::quote::FACTORISATIONS);
-    let doc = "how the noise of prefix sums is made; `auto`: the tree; in the tight calibration blt, and where users return the one with the least error, but for the square root";
+    let doc = "how the noise of prefix sums is made; `auto`: the tree; in the tight calibration normalised-toeplitz, and where users return or samples are passed again the one with the least error, but for the square root";
     let factorisation = args.word("factorisation", doc, &factorisations, Some("auto"));
     let stated_smoothness =
         args.number("stated_smoothness", "smoothness that the printed formulas are given").above(0.0).at_most(1e9).or(1.0);

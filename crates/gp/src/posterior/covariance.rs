@@ -12,7 +12,7 @@
 //! because it lowers the covariance matrix by `c c^T`. The covariances of a point are updated only when it is played, by
 //! the streaks that ended since it was last played: `N` multiply-adds each, in total never more than a full downdate of
 //! the covariance matrix. Reading `N` entries of many streaks takes longer than the arithmetic, so that the covariances of the
-//! points with the highest scores are updated with them ([`Ahead`]); no result depends on which these are.
+//! points with the highest scores are updated with them ([`AheadCounters`]); no result depends on which these are.
 //!
 //! After [`most_streaks`] streaks the state is recomputed from the interactions:
 //! `A = K + ridge diag(1/count) = L L^T`, `T = L^{-1} K`, variance `k - |T|²` per point. The state is a function of the
@@ -59,7 +59,7 @@ pub struct CovariancePosterior {
     slots: Vec<u32>,
     /// Covariances of each point with all others, as of some streak.
     covariances: Vec<Covariances>,
-    ahead: Ahead,
+    ahead: AheadCounters,
     /// `v` and `m` of the current streak.
     open: Moments,
     /// Moments of every point at the start of the current streak.
@@ -97,7 +97,7 @@ struct Covariances {
 
 /// Which covariances are updated before their point is played, and whether that has paid.
 #[derive(Debug, Clone)]
-struct Ahead {
+struct AheadCounters {
     /// Exploration factor of the coming round.
     beta: f64,
     /// Updates ahead of a play, those that a play has used, and updates of one point alone.
@@ -111,7 +111,7 @@ struct Ahead {
 /// Eight updates together take as long as two to four alone, and to find the points that come next takes some 3 us.
 const LEAST_WORK_AHEAD: usize = 32_768;
 
-impl Ahead {
+impl AheadCounters {
     /// Returns whether an update should take others with it: two fifths of those were used, or it is time for a trial.
     fn pays(&self) -> bool {
         2 * self.updated <= 5 * self.used + 28 + self.alone / 8
@@ -157,7 +157,7 @@ impl CovariancePosterior {
             ended: Vec::new(),
             slots: vec![0; n],
             covariances: vec![Covariances::default(); n],
-            ahead: Ahead { beta: 1.0, updated: 0, used: 0, alone: 0 },
+            ahead: AheadCounters { beta: 1.0, updated: 0, used: 0, alone: 0 },
             open: Moments { mean: 0.0, variance: 0.0 },
             before: [vec![0.0; n], variances.clone()],
             means: vec![0.0; n],

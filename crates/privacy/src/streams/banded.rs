@@ -63,7 +63,7 @@ impl Banded {
 
     fn best(rounds: u64, participation: Participation) -> Self {
         let separation = participation.separation;
-        let most = (MOST_PRODUCTS / rounds).min(LONGEST_BAND).clamp(1, rounds);
+        let most = longest(rounds);
         let mut bands =
             [separation, separation.saturating_mul(2).saturating_sub(1), most].map(|band| band.clamp(1, most)).to_vec();
         bands.dedup();
@@ -74,7 +74,7 @@ impl Banded {
 
     /// Makes the matrix whose band is the separation, or the longest one.
     pub(super) fn within(rounds: u64, participation: Participation) -> Self {
-        let band = participation.separation.min(LONGEST_BAND).clamp(1, rounds);
+        let band = participation.separation.clamp(1, longest(rounds));
         Self::new(rounds, band, Self::shape(rounds, band, participation))
     }
 
@@ -83,25 +83,22 @@ impl Banded {
         self.band.len() as u64
     }
 
-    /// Returns whether there are few enough rounds for variances that are no sums of squares.
-    pub(super) fn is_short(&self) -> bool {
-        self.rounds.saturating_mul(self.rounds) / 2 <= MOST_PRODUCTS
-    }
-
     /// Returns the variances on the prefixes where what the noise gains in each round is divided by a factor.
     pub(super) fn variances_over(&self, factors: &[f64]) -> Vec<f64> {
-        if !self.is_short() {
-            return self.variances.to_vec();
-        }
-        let gains: Vec<f64> = response(&self.band)
-            .take(factors.len())
-            .scan(0.0, |before, sum| Some(sum - std::mem::replace(before, sum)))
-            .collect();
-        let mut variances = vec![0.0; factors.len()];
-        for first in 0..factors.len() {
-            let mut sum = 0.0;
-            for ((variance, factor), gain) in variances[first..].iter_mut().zip(&factors[first..]).zip(&gains) {
-                sum += gain / factor;
+        let rounds = factors.len();
+        // The columns of all but the last rounds are whole.
+        let whole = factors.iter().position(|factor| *factor != 1.0).unwrap_or(rounds);
+        let sums: Vec<f64> = response(&self.band).take(rounds).collect();
+        let mut variances = self.variances.to_vec();
+        variances[whole..].fill(0.0);
+        for first in 0..rounds {
+            let start = first.max(whole);
+            let mut before = if first < start { sums[start - first - 1] } else { 0.0 };
+            let mut sum = before;
+            for ((variance, factor), of_first) in variances[start..].iter_mut().zip(&factors[start..]).zip(&sums[start - first..])
+            {
+                sum += (of_first - before) / factor;
+                before = *of_first;
                 *variance += sum * sum;
             }
         }
@@ -154,6 +151,11 @@ fn shaped(length: u64, [power, rate]: [f64; 2]) -> Vec<f64> {
         Some(*before)
     });
     each.collect()
+}
+
+/// Returns the longest band of that many rounds.
+fn longest(rounds: u64) -> u64 {
+    (MOST_PRODUCTS / rounds).min(LONGEST_BAND).clamp(1, rounds)
 }
 
 /// Returns the first column of `B = A C^-1`, without end: the sums of the inverse of C as a power series.

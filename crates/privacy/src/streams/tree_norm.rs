@@ -20,7 +20,7 @@ pub(super) struct ReturningUser {
 }
 
 /// The number of rounds chosen so far, then of those in the present node of each level whose nodes may hold several.
-type Chosen = Vec<u64>;
+type PartialChoice = Vec<u64>;
 
 impl ReturningUser {
     /// Returns the largest sum over nodes of the squared number of the user's rounds in each; an upper bound where finding it takes
@@ -61,7 +61,7 @@ impl ReturningUser {
         let (mut waiting, mut compared, mut largest) = (VecDeque::new(), 0, 0);
         for round in (0..self.rounds).step_by(step as usize) {
             // Nodes that begin after `from` hold none.
-            let entered = |(mut chosen, squares): (Chosen, u64), from: u64| {
+            let entered = |(mut chosen, squares): (PartialChoice, u64), from: u64| {
                 let levels = (single..self.levels).zip(&mut chosen[1..]);
                 levels.filter(|(level, _)| from >> level != round >> level).for_each(|(_, held)| *held = 0);
                 (chosen, squares)
@@ -85,7 +85,7 @@ impl ReturningUser {
                 }
                 (chosen, squares)
             });
-            let taken: Vec<(Chosen, u64)> = taken.collect();
+            let taken: Vec<(PartialChoice, u64)> = taken.collect();
             largest = taken.iter().map(|(_, squares)| *squares).fold(largest, u64::max);
             compared += ready.len();
             if MOST_COMPARED < compared {

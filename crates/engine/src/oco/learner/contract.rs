@@ -227,9 +227,7 @@ impl GradientRequest {
     /// # Errors
     /// If there is none of the stated name.
     pub fn factorisation(&self, rounds: u64, participation: Participation) -> Result<Arc<dyn Factorisation>, Refusal> {
-        // Several passes over samples of users who come once keep the usual one.
-        let returns = if self.spec.budget.participation.is_once() { Participation::ONCE } else { participation };
-        let name = automatic_for_streams(self.factorisation, Protects::PrefixSums, self.spec.calibration, returns, rounds);
+        let name = automatic_for_streams(self.factorisation, Protects::PrefixSums, self.spec.calibration, participation, rounds);
         quote::factorisation(name, rounds, participation).ok_or_else(|| {
             let expected = quote::FACTORISATIONS.map(|name| format!("`{name}`")).join(", ");
             Refusal::new("factorisation", format!("`{name}` is no factorisation"), expected)

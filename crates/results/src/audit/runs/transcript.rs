@@ -87,7 +87,9 @@ impl Observer for Transcript {
             Signal::Reward(_) | Signal::Item(_) | Signal::Nothing if !takes_part(self.participation, at.round) => return,
             Signal::Reward(reward) => {
                 return self.record(at, |trial, round| {
-                    trial.told.truncate(if round == 0 { 0 } else { usize::MAX });
+                    if round == 0 {
+                        trial.told.clear();
+                    }
                     trial.told.push(*reward);
                 });
             }

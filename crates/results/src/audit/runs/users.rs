@@ -1,9 +1,8 @@
 //! Audits users with contexts: one user's rewards, in round 1 and wherever the claim lets the user return, are at either end of
 //! their range.
 //!
-//! For the white box, all other users have zero contexts, which add nothing, and where the user
-//! returns there is one arm, so that what their rewards move adds up. For the black box, they are the users of the
-//! problem's first trial, with their mean rewards.
+//! For the white box, all other users have zero contexts, which add nothing, and where the user returns there is one arm, so that
+//! what their rewards move adds up. For the black box, they are the users of the problem's first trial, with their mean rewards.
 
 use super::fit::played;
 use super::replay::{AttackerView, ReplayJob, RunAttack, attack, covered, ends, rounds_of, side_of, takes_part};
