@@ -119,10 +119,11 @@ fn every_kind_of_run_survives_and_is_seen() {
 
 /// Users who return: all of their rounds are attacked. Half of the shares of one round: points of a sphere say less at a third of the budget.
 /// Noise for one participation is refuted in `tests/planted`. Kinds that show a tenth of one round's loss show none of three in so few replays;
-/// phases release each user once.
+/// phases release each user once, and nobody has priced hidden descents for a user who returns.
 #[test]
 fn all_rounds_of_a_user_are_attacked() {
-    for (kind, least) in kinds().into_iter().filter(|(kind, least)| !kind.contains("phased") && 0.1 < *least) {
+    let covers = |kind: &str| !["phased", "noisy-giga"].iter().any(|word| kind.contains(word));
+    for (kind, least) in kinds().into_iter().filter(|(kind, least)| covers(kind) && 0.1 < *least) {
         let returning = "epsilon = 4.0\ndelta = 1e-2\nparticipations = 3\nseparation = 5";
         let findings = audited(&text_of(&kind, returning));
         let [white, _] = survives(&kind, &findings, 0.5 * least);
