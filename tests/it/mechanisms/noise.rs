@@ -14,6 +14,7 @@ use privateer_privacy::interactions::choices::{ArmChoices, ChoiceLaw};
 use privateer_privacy::interactions::sums::{InteractionSums, SumsTerms};
 use privateer_privacy::interactions::{ArmStep, Interaction, InteractionPrivatizer, InteractionSignal};
 use privateer_privacy::mechanism::{MECHANISMS, duchi, gaussian, hybrid, laplace, piecewise, response, warped};
+use privateer_privacy::quote;
 use privateer_privacy::release::RowsRelease;
 use privateer_privacy::streams::Shape;
 use privateer_privacy::sums::{SumsNeed, joint, local, privunit};
@@ -283,9 +284,7 @@ fn ledgers_state_the_draws_of_sums() {
                 seen += 1;
             }
         }
-        for (local, mechanism) in
-            [(true, "local-gaussian"), (false, "tree"), (false, "honaker"), (false, "blt"), (false, "sqrt-toeplitz")]
-        {
+        for (local, mechanism) in [(true, "local-gaussian")].into_iter().chain(quote::FACTORISATIONS.map(|name| (false, name))) {
             for context_length in [1.0, 2.5] {
                 let terms = SumsTerms {
                     participation: Default::default(),
@@ -312,7 +311,7 @@ fn ledgers_state_the_draws_of_sums() {
             }
         }
     }
-    assert_eq!(seen, 52, "mechanisms and calibrations");
+    assert_eq!(seen, 64, "mechanisms and calibrations");
 }
 
 /// The same for rewards and rows, whose noise is a number.

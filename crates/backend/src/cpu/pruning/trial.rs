@@ -320,7 +320,8 @@ impl PrunedTrial {
         self.column_bytes += own.column_bytes() - held;
         if self.most_column_bytes < self.column_bytes {
             self.column_bytes -= own.column_bytes();
-            own.columns.fill(Vec::new());
+            // `fill` would keep the memory.
+            own.columns.iter_mut().for_each(|part| *part = Vec::new());
         }
         self.cost.work += size * (new * self.shared.source.work() + missed * self.history.points().len() + WORK_OF_A_SCORE);
         found
