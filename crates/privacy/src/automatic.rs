@@ -83,7 +83,8 @@ pub fn automatic_for_streams(
         columns(of.as_ref(), participation) * libm::sqrt(of.largest_variance())
     };
     let short = [usual, Factor::Blt, Factor::BandedToeplitz, Factor::Tree, Factor::Honaker];
-    short.into_iter().min_by(|a, b| error(*a).total_cmp(&error(*b))).map_or(name, Factor::name)
+    let errors = short.map(|factor| (error(factor), factor));
+    errors.into_iter().min_by(|a, b| a.0.total_cmp(&b.0)).map_or(name, |(_, factor)| factor.name())
 }
 
 /// Returns the mechanism for every user's own item of sums, for a request whose mechanism is `auto`.

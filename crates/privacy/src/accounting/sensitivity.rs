@@ -48,6 +48,11 @@ impl Participation {
         Self { separation: self.separation / longest.max(1), ..self }
     }
 
+    /// Returns the number of rounds of one user that noise of running sums covers.
+    pub(crate) fn covered(&self) -> u64 {
+        if planted::is(PlantedFault::Participations) { 1 } else { self.count }
+    }
+
     /// Returns whether there is one participation.
     pub fn is_once(&self) -> bool {
         self.count <= 1

@@ -133,8 +133,8 @@ pub trait Factorisation: fmt::Debug + Send + Sync {
 
 /// Returns the largest norm of a sum of columns, also of participations that may share a row.
 pub(crate) fn columns(factorisation: &dyn Factorisation, participation: Participation) -> f64 {
-    if participation.separation == 0 && !planted::is(PlantedFault::Participations) {
-        return participation.count as f64 * factorisation.sensitivity(Participation::ONCE);
+    if participation.separation == 0 {
+        return participation.covered() as f64 * factorisation.sensitivity(Participation::ONCE);
     }
     factorisation.sensitivity(participation)
 }

@@ -9,7 +9,6 @@ use super::blt::Blt;
 use super::{Factorisation, PrefixNoise, RowTransform, Shape};
 use crate::accounting::sensitivity::Participation;
 use crate::memo::Memo;
-use crate::planted::{self, PlantedFault};
 use std::sync::Arc;
 
 /// A Toeplitz matrix with columns of one norm.
@@ -75,10 +74,10 @@ impl Factorisation for Normalised {
         self.inner.rounds()
     }
 
-    fn sensitivity(&self, Participation { count, separation }: Participation) -> f64 {
+    fn sensitivity(&self, participation: Participation) -> f64 {
         let norm = self.inner.sensitivity(Participation::ONCE);
-        let stated = if planted::is(PlantedFault::Participations) { 1 } else { count };
-        let count = stated.clamp(1, self.rounds().div_ceil(separation.max(1))) as f64;
+        let separation = participation.separation;
+        let count = participation.covered().clamp(1, self.rounds().div_ceil(separation.max(1))) as f64;
         norm * if self.apart <= separation { libm::sqrt(count) } else { count }
     }
 

@@ -3,7 +3,6 @@
 
 use super::{Factorisation, PrefixNoise, Shape};
 use crate::accounting::sensitivity::Participation;
-use crate::planted::{self, PlantedFault};
 
 /// The factorisation `C = I`, `B = A`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -29,8 +28,7 @@ impl Factorisation for Own {
     }
 
     fn sensitivity(&self, participation: Participation) -> f64 {
-        let count = if planted::is(PlantedFault::Participations) { 1 } else { participation.count };
-        libm::sqrt(count.clamp(1, self.rounds) as f64)
+        libm::sqrt(participation.covered().clamp(1, self.rounds) as f64)
     }
 
     fn variance(&self, round: u64) -> f64 {

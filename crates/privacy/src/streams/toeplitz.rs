@@ -9,7 +9,6 @@ use super::online::{self, OnlineSums, coefficients};
 use super::transform::Kept;
 use super::{Factorisation, PrefixNoise, RowTransform, Shape};
 use crate::accounting::sensitivity::Participation;
-use crate::planted::{self, PlantedFault};
 use privateer_numerics::linalg::{add_rows, add_rows_wide};
 use privateer_numerics::vectorised;
 
@@ -45,7 +44,7 @@ pub fn optimum(rounds: u64) -> f64 {
 pub(super) fn column_norm(first: &[f64], rounds: u64, participation: Participation) -> f64 {
     let separation = participation.separation.max(1) as usize;
     let mut sums = vec![0.0; rounds as usize];
-    let count = if planted::is(PlantedFault::Participations) { 1 } else { participation.count.max(1) };
+    let count = participation.covered().max(1);
     if 1 << 32 < u128::from(count) * first.len() as u128 {
         // Each sum from the one a separation before, in place of hours of additions; rounded up by more than all their errors.
         let group = separation.saturating_mul(count as usize);

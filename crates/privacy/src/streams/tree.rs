@@ -37,8 +37,7 @@ impl Tree {
         /// Squares by rounds, count, separation and whether all nodes are used: all cells of a sweep ask for a few of them.
         static SQUARES: Memo<(u64, u64, u64, bool), f64> = Memo::new(64);
         let separation = participation.separation.max(1);
-        let stated = if planted::is(PlantedFault::Participations) { 1 } else { participation.count };
-        let count = stated.clamp(1, self.rounds.div_ceil(separation));
+        let count = participation.covered().clamp(1, self.rounds.div_ceil(separation));
         let levels = (self.nodes() - u32::from(planted::is(PlantedFault::TreeNodes))).max(1);
         if count == 1 {
             return libm::sqrt(f64::from(levels));

@@ -108,7 +108,7 @@ impl Fusible for BlockTake<'_> {
                     let mut alphas = [&[][..]; TOGETHER];
                     alphas.iter_mut().zip(group).for_each(|(alpha, streak)| *alpha = &streak.alpha);
                     sums_of_part(&alphas[..group.len()], columns, &mut sums);
-                    for (missed, sums) in group.iter().zip(&sums).take(group.len()) {
+                    for (missed, sums) in group.iter().zip(&sums) {
                         p.copy_from_slice(sums);
                         if !std::ptr::eq(missed, last) {
                             apply(mean, variance, p, missed.squares, missed.steps);
