@@ -22,7 +22,7 @@ use privateer_privacy::{Guarantee, Ledger, Raw, Released, Signal};
 ///
 /// # Example: a session of three rounds, restored in between
 /// ```no_run
-/// # extern crate privateer_engine as privateer;
+/// # mod privateer { pub use {privateer_backend as backend, privateer_engine::*}; }
 /// use privateer::{backend::Cpu, engine::{Preparation, Session}, env::DataFolder, spec::Sweep};
 /// let text = std::fs::read_to_string("modeler.toml")?;
 /// let sweep = Sweep::parse("modeler.toml", &text, &[])?;
