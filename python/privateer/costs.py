@@ -115,7 +115,7 @@ def cost(
     """
     lists = {name: np.atleast_1d(item).tolist() for name, item in {"epsilon": epsilon, "rounds": more.pop("rounds", None)}.items() if item is not None}
     problem = _problem("cost", data, value=value, inputs=inputs, function=function, arms=arms, spec=spec, range=range, trust=trust)
-    said = heard(_native.cost({"points": 1000, "rounds": [1000], "trials": 20, "pilots": 10, "seed": 1, **problem, **lists, **stated(**more)}))
+    said = heard(_native.cost({"rounds": [1000], "trials": 20, "pilots": 10, "seed": 1, **problem, **lists, **stated(**more)}))
     numbers = said["budgets"]
 
     def column(of: Any) -> Any:
@@ -207,7 +207,7 @@ def best(
         If the table or a number is bad.
     """
     problem = _problem("best", data, value=value, inputs=inputs, function=function, arms=arms, spec=spec, range=range, trust=trust)
-    asked = {"points": 1000, "trials": 50, "pilots": 64, "seed": 1, **problem, "epsilon": [epsilon], "rounds": [rounds]}
+    asked = {"trials": 50, "pilots": 64, "seed": 1, **problem, "epsilon": [epsilon], "rounds": [rounds]}
     said = heard(_native.best({**asked, **stated(**more)}))
     rows = said["policies"]
 

@@ -146,6 +146,28 @@ fn a_subsample_answers_as_the_whole_table() {
     }
 }
 
+/// Where values tell nothing of each other every point is worth a visit: without a stated number of points some are left out, and said.
+#[test]
+fn a_table_of_which_every_point_is_visited_is_cut() {
+    let here = &folder();
+    let rows = hill(400);
+    write(here, "smooth.csv", &rows);
+    // A few zeros among ones, anywhere.
+    let alone = |(i, row): (usize, &[f64; 3])| [row[0], row[1], f64::from(u8::from(i % 80 != 7))];
+    write(here, "alone.csv", &rows.iter().enumerate().map(alone).collect::<Vec<_>>());
+    let points = |table: &str, more: &[&str]| {
+        let out = format!("{table}{}", more.len());
+        let words = ["new", table, "--value", "value", "--rounds", "500", "--out", &out];
+        let said = here.fine_json(&[&words[..], &["--json"], more].concat());
+        let is_said = said["notes"].to_string().contains("fewer points than 400");
+        (here.text(&format!("{out}/points.csv")).lines().count() - 1, is_said)
+    };
+    assert_eq!(points("smooth.csv", &[]), (400, false));
+    let (cut, is_said) = points("alone.csv", &[]);
+    assert!((100..390).contains(&cut) && is_said, "{cut} {is_said}");
+    assert_eq!(points("alone.csv", &["--points", "400"]), (400, false));
+}
+
 /// More privacy keeps less, and epsilon of 600 nearly everything, for tables, functions, arms and other specs' problems.
 #[test]
 fn every_kind_of_problem_is_answered() {

@@ -18,7 +18,7 @@ const ROOMS: [(&str, &[&str]); 17] = [
     // Of `report` the style of pages.
     ("deploy", &["env", "registry", "spec", "engine", "record", "audit", "report"]),
     ("run", &["env", "registry", "spec", "engine", "record", "audit", "report"]),
-    ("cost", &["env", "registry", "spec", "engine", "fit", "record", "report", "run"]),
+    ("cost", &["env", "policy", "registry", "spec", "engine", "fit", "record", "report", "run"]),
     ("bench", &["env", "policy", "registry", "spec", "engine", "record", "run"]),
     ("store", &["spec", "engine", "record", "run"]),
     ("testing", &["env", "policy", "registry", "spec", "engine", "run"]),
@@ -103,6 +103,18 @@ fn layer_faults(sources: &BTreeMap<PathBuf, String>) -> Vec<String> {
 #[test]
 fn rooms_import_only_from_lower_rooms() {
     assert_tidy(&layer_faults(&all_sources()));
+}
+
+/// A default feature is on in a build of the workspace, and off below the program and the Python module: what a crate has by default
+/// would be compiled twice, with all above it. An empty crate for graphics adapters costs nothing.
+#[test]
+fn crates_below_the_program_have_no_default_features() {
+    let manifests = walk(&root().join("crates"), &|_| true).into_iter().filter(|path| path.ends_with("Cargo.toml"));
+    let with_default = manifests.filter(|path| {
+        let manifest: toml::Table = page(&path.to_string_lossy()).parse().expect("TOML");
+        manifest.get("features").is_some_and(|features| features.get("default").is_some())
+    });
+    assert_eq!(with_default.collect::<Vec<_>>(), [root().join("crates/gpu/Cargo.toml")]);
 }
 
 #[test]

@@ -31,7 +31,13 @@ const COARSE: u64 = 32;
 const GREATEST_PROXY: f64 = 30.0;
 
 /// Randomisers by the bits of their epsilon.
-static KNOWN: Memo<u64, Warped> = Memo::new(64);
+static KNOWN: Memo<u64, Warped> = Memo::new(MOST_KNOWN);
+
+/// Variance proxies by the bits of their epsilon: each takes thousands of exponentials at some hundred arguments.
+static PROXIES: Memo<u64, f64> = Memo::new(MOST_KNOWN);
+
+/// Number of budgets whose randomisers are kept.
+const MOST_KNOWN: usize = 1024;
 
 /// Randomises an input on [-1, 1].
 #[derive(Debug, Clone, Copy)]
@@ -239,8 +245,10 @@ impl UnitRandomiser for Warped {
         if GREATEST_PROXY < self.epsilon {
             return hoeffding;
         }
-        let values: Vec<f64> = (0..CELLS).map(|cell| self.value(cell)).collect();
-        variance_proxy(self.worst_variance, self.bound(), |x| self.worst_log_mgf(&values, x)).min(hoeffding)
+        PROXIES.get(self.epsilon.to_bits(), || {
+            let values: Vec<f64> = (0..CELLS).map(|cell| self.value(cell)).collect();
+            variance_proxy(self.worst_variance, self.bound(), |x| self.worst_log_mgf(&values, x)).min(hoeffding)
+        })
     }
 
     fn event(&self) -> Event {

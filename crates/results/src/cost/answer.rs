@@ -1,5 +1,6 @@
 //! Writes the spec and the points of a question, runs it, and answers.
 
+use super::sizes::{MOST_POINTS, fewer_points};
 use super::{Contest, Contestant, CostProblem, CostQuestion, Trust, of_arms, of_function, of_spec, of_table};
 use crate::record::write_whole;
 use crate::report::{Outcome, Ratio, SummaryRow};
@@ -60,9 +61,9 @@ pub struct ProblemOptions {
     /// Who sees raw rewards
     #[arg(long, value_enum, value_name = "WHO", default_value = "local")]
     pub trust: Trust,
-    /// Most points; more rows are drawn at random
-    #[arg(long, value_name = "N", default_value_t = 1000)]
-    pub points: u64,
+    /// Most points; more rows are drawn at random [default: 1000, or fewer where these would take minutes]
+    #[arg(long, value_name = "N")]
+    pub points: Option<u64>,
     /// Seed of points and trials
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub seed: u64,
@@ -104,7 +105,7 @@ impl CostOptions {
     fn check_sizes(&self) -> Result<(), Error> {
         let rounds = self.rounds.iter().map(|&rounds| ("rounds", rounds, 10..=MOST_USERS));
         let sizes = [
-            ("points", self.problem.points, 3..=100_000),
+            ("points", self.problem.points.unwrap_or(MOST_POINTS), 3..=100_000),
             ("trials", self.trials, 2..=100_000),
             ("pilots", self.pilots, 1..=100_000),
             ("seed", self.problem.seed, 0..=i64::MAX as u64),
@@ -293,8 +294,26 @@ pub fn write_question(
     };
     let scratch = tempfile::tempdir().map_err(|source| Error::io("make a folder", std::env::temp_dir(), source))?;
     let mut data = None;
+    let threads = asked_of.threads.map(|threads| threads as usize);
+    let scratch_data = DataFolder::new(Some(scratch.path().to_owned()));
+    // On as many points as are stated, or as are played within seconds.
+    let on_points = |state: &dyn Fn(u64) -> Result<CostProblem, Error>| {
+        let mut problem = state(asked_of.points.unwrap_or(MOST_POINTS))?;
+        let all = problem.n_points;
+        while asked_of.points.is_none() {
+            let Some(fewer) = fewer_points(registry, &question, &problem, (&scratch_data, threads), asking.stop)? else { break };
+            problem = state(fewer)?;
+        }
+        if problem.n_points < all {
+            problem.notes.push(format!(
+                "fewer points than {all}, of which a policy visits so many that this would take minutes: `--points {all}` takes them"
+            ));
+        }
+        Ok(problem)
+    };
     let (name, problem) = if let Some(file) = &asked_of.table {
-        (stem(file), of_table(file, range, asked_of, scratch.path(), computed))
+        let of_points = |points| of_table(file, range, asked_of, points, scratch.path(), computed);
+        (stem(file), on_points(&of_points))
     } else if let Some(file) = &asked_of.arms {
         (stem(file), of_arms(file, range, asked_of.seed, scratch.path()))
     } else if let Some(kind) = &asked_of.function {
@@ -302,7 +321,7 @@ pub fn write_question(
             let diagnostic = Diagnostic::new("`--range` is for a table: a known function is mapped onto [0, 1]");
             return diagnostic.hint("leave it out").refuse();
         }
-        (kind.clone(), of_function(kind, asked_of, registry, computed))
+        (kind.clone(), on_points(&|points| of_function(kind, asked_of, points, registry, computed)))
     } else {
         let file = asked_of.spec.clone().unwrap_or_default();
         let (text, name) = (SPEC_FILE.read_text(&file)?, file.display().to_string());
@@ -314,17 +333,10 @@ pub fn write_question(
     problem.notes.iter().for_each(|line| note(line));
     question.name = format!("{title}: {name}");
     let folder = asked_of.out.clone().unwrap_or_else(|| Path::new("out").join(format!("{name}-{command}-{}", question.trust)));
-    let scratch_data = data.clone().unwrap_or_else(|| DataFolder::new(Some(scratch.path().to_owned())));
+    let scratch_data = data.clone().unwrap_or(scratch_data);
     let contest = if args.best || asked == Asked::Best {
-        let middle = |len: usize| len.saturating_sub(1) / 2;
-        let one = CostQuestion {
-            epsilons: question.epsilons.get(middle(question.epsilons.len())).copied().into_iter().collect(),
-            rounds: question.rounds.get(middle(question.rounds.len())).copied().into_iter().collect(),
-            asked_by: ["best", title],
-            ..question.clone()
-        };
-        let resources = (&scratch_data, asked_of.threads.map(|threads| threads as usize));
-        Some(Contest::play(registry, &one, &problem, resources, asking.stop, asking.played)?)
+        let one = CostQuestion { asked_by: ["best", title], ..question.middle() };
+        Some(Contest::play(registry, &one, &problem, (&scratch_data, threads), asking.stop, asking.played)?)
     } else {
         None
     };

@@ -1,7 +1,7 @@
 //! Asks what privacy costs on one problem: from a table or a function to a spec, whose report answers.
 //!
-//! In reading order: which columns of a table are inputs (`columns`), the problem (`problem`), the
-//! spec (`question`), the run and its answer (`answer`); which policies do best there (`contest`), and by how much (`best`).
+//! In reading order: which columns of a table are inputs (`columns`), the problem (`problem`) and on
+//! how many points it is played (`sizes`), the spec (`question`), the run and its answer (`answer`); which policies do best there (`contest`), and by how much (`best`).
 //! **Invariant:** the spec is all that a run needs.
 
 mod answer;
@@ -10,6 +10,7 @@ mod columns;
 mod contest;
 mod problem;
 mod question;
+mod sizes;
 
 pub use answer::{
     Asked, Asking, CostAnswer, CostOfBudget, CostOptions, MOST_USERS, ProblemOptions, WrittenQuestion, share, write_question,

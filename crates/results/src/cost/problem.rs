@@ -59,6 +59,7 @@ pub struct CostProblem {
 /// Reads a table, draws its points, writes them into the folder, and fits kernel and noise to them.
 ///
 /// * `range` — to which rewards are clipped, known beforehand; `None`: that of the table
+/// * `points` — the most
 /// * `computed` — called after each likelihood
 ///
 /// # Errors
@@ -67,6 +68,7 @@ pub fn of_table(
     file: &Path,
     range: Option<[f64; 2]>,
     options: &ProblemOptions,
+    points: u64,
     folder: &Path,
     computed: impl Fn(),
 ) -> Result<CostProblem, Error> {
@@ -84,7 +86,7 @@ pub fn of_table(
     let (all, dropped) = (rows.len(), table.dropped_rows.len());
     let clip = Clip::of(values.iter().copied(), range, &format!("`{value}`"))?;
     let [least, most] = clip.values;
-    draw_rows(&mut rows, options.points as usize, seed, "cost");
+    draw_rows(&mut rows, points as usize, seed, "cost");
     if rows.iter().all(|row| row[width - 1] == rows[0][width - 1]) && least < most {
         let is_whole = rows.len() == all;
         let message = if is_whole {
@@ -206,8 +208,14 @@ pub fn of_arms(file: &Path, range: Option<[f64; 2]>, seed: u64, folder: &Path) -
 ///
 /// # Errors
 /// A kind that is no known function, or a dimension that it does not have.
-pub fn of_function(kind: &str, options: &ProblemOptions, registry: &Registry, computed: impl Fn()) -> Result<CostProblem, Error> {
-    let &ProblemOptions { dimension, points, seed, .. } = options;
+pub fn of_function(
+    kind: &str,
+    options: &ProblemOptions,
+    points: u64,
+    registry: &Registry,
+    computed: impl Fn(),
+) -> Result<CostProblem, Error> {
+    let &ProblemOptions { dimension, seed, .. } = options;
     let known: Vec<&str> = documentation(registry, "environment")
         .into_iter()
         .filter(|kind| kind.keys.iter().any(|key| key.path == "variant"))

@@ -83,6 +83,16 @@ impl CostQuestion {
         Ok(())
     }
 
+    /// Returns the question at the middle one of its budgets and of its numbers of users.
+    pub(super) fn middle(&self) -> Self {
+        let middle = |len: usize| len.saturating_sub(1) / 2;
+        Self {
+            epsilons: self.epsilons.get(middle(self.epsilons.len())).copied().into_iter().collect(),
+            rounds: self.rounds.get(middle(self.rounds.len())).copied().into_iter().collect(),
+            ..self.clone()
+        }
+    }
+
     /// Returns how a tuned exploration factor is written.
     pub(super) fn tuned(&self) -> String {
         let pilots = self.trials[1];
