@@ -22,6 +22,7 @@
 mod block;
 mod blocks;
 mod bounds;
+mod columns;
 mod covariance;
 mod formula;
 mod history;

@@ -3,9 +3,10 @@
 use super::block::{Block, BlockStreak, BlockTake};
 use super::blocks::Blocks;
 use super::bounds::Bounds;
+use super::columns::UNIT;
 use super::history::{History, OpenedStreak};
 use super::interpolation::Checks;
-use super::kernels::wide_fused;
+use super::kernels::{BlockScore, wide_fused};
 use super::order::MOST_SIZE;
 use super::rows::{AveragedObservation, VisitedRows};
 use super::search::ScoreErrors;
@@ -75,6 +76,10 @@ pub struct PrunedTrial {
     /// See [`PrunedTrial::starts_current`].
     is_current: bool,
     band: Band,
+    /// Bound on the rounding of an entry of a column, relative to the entry.
+    unit: f64,
+    /// Memory that is used again.
+    magnitudes: Vec<f64>,
     /// Bytes that the columns of blocks take, and the most that they may.
     column_bytes: usize,
     most_column_bytes: usize,
@@ -132,21 +137,23 @@ impl PrunedTrial {
     ///
     /// * `spare` — memory of a finished trial
     /// * `cost` — work counted so far
+    /// * `is_single` — whether columns are held in f32
     /// * `options` — those of the backend
     pub fn new(
         shared: Arc<Blocks>,
         table: Option<Arc<FeatureTable>>,
         spare: Option<Spare>,
         cost: PathCost,
+        is_single: bool,
         options: Cpu,
     ) -> Self {
         let (size, m) = (shared.order.size, table.as_ref().map_or(0, |table| table.n_features));
-        let bytes = |blocks: &Spare| blocks.iter().map(Block::column_bytes).sum::<usize>();
+        let bytes = |blocks: &Spare| blocks.iter().map(|block| block.columns.bytes()).sum::<usize>();
         // Blocks that this trial never scores would keep what it may hold.
         let mut blocks = spare.filter(|blocks| bytes(blocks) <= options.most_column_bytes / 2).unwrap_or_default();
-        let column_bytes = bytes(&blocks);
         blocks.resize_with(shared.order.n_blocks(), Block::default);
-        blocks.iter_mut().zip(shared.prior.chunks_exact(size)).for_each(|(block, prior)| block.start(prior));
+        blocks.iter_mut().zip(shared.prior.chunks_exact(size)).for_each(|(block, prior)| block.start(prior, is_single));
+        let column_bytes = bytes(&blocks);
         Self {
             history: History::new(table),
             streaks: OpenStreaks { open: false, list: vec![BlockStreak::default()], first: 0 },
@@ -159,6 +166,8 @@ impl PrunedTrial {
             check: ScoreCheck { since: 0, work: 0, next: 0 },
             is_current: false,
             band: options.band,
+            unit: UNIT,
+            magnitudes: Vec::new(),
             column_bytes,
             most_column_bytes: options.most_column_bytes,
             shared,
@@ -238,7 +247,8 @@ impl PrunedTrial {
     }
 
     /// Begins a new streak, which the history has opened.
-    fn begin(&mut self, streak: BlockStreak, opened: OpenedStreak, scale: f64, prior: f64) {
+    fn begin(&mut self, mut streak: BlockStreak, opened: OpenedStreak, scale: f64, prior: f64) {
+        streak.size = streak.alpha.iter().map(|alpha| alpha.abs()).sum();
         self.errors.p = opened.p_error;
         self.errors.prior = prior;
         // The posterior variance stays non-negative, so one observation lowers it by at most the prior variance.
@@ -301,12 +311,12 @@ impl PrunedTrial {
         self.streaks.first + self.streaks.list.len() - 1 - self.blocks[block].streak
     }
 
-    /// Brings a block up to date; returns its largest score and largest posterior variance.
-    pub(super) fn take(&mut self, block: usize, beta: f64) -> (f64, f64) {
+    /// Brings a block up to date; returns what its scores say.
+    pub(super) fn take(&mut self, block: usize, beta: f64) -> BlockScore {
         let missed = self.missed(block);
         let own = &mut self.blocks[block];
         let size = own.mean.len();
-        let (before, held) = (own.n_columns(), own.column_bytes());
+        let (before, held) = (own.columns.n(), own.columns.bytes());
         let found = wide_fused(BlockTake {
             shared: &self.shared,
             visited: self.history.points(),
@@ -315,13 +325,14 @@ impl PrunedTrial {
             index: block,
             block: own,
             beta,
+            unit: self.unit,
+            magnitudes: &mut self.magnitudes,
         });
-        let new = own.n_columns() - before;
-        self.column_bytes += own.column_bytes() - held;
+        let new = own.columns.n() - before;
+        self.column_bytes += own.columns.bytes() - held;
         if self.most_column_bytes < self.column_bytes {
-            self.column_bytes -= own.column_bytes();
-            // `fill` would keep the memory.
-            own.columns.iter_mut().for_each(|part| *part = Vec::new());
+            self.column_bytes -= own.columns.bytes();
+            own.columns.release();
         }
         self.cost.work += size * (new * self.shared.source.work() + missed * self.history.points().len() + WORK_OF_A_SCORE);
         found
@@ -376,6 +387,8 @@ impl PrunedTrial {
     }
 
     /// Writes the points of the scored blocks that may be the best.
+    ///
+    /// * `best` — a score that the best point reaches
     fn collect(&self, best: f64, beta: f64, e: f64, e_mean: f64, answer: &mut Candidates) {
         answer.points.clear();
         let tie = tie_margin(best);
@@ -389,16 +402,23 @@ impl PrunedTrial {
             let points = &self.shared.order.points[block as usize * size..][..size];
             let mut scores = [0.0; MOST_SIZE];
             vector::score(&own.mean, &own.variance, beta, &mut scores[..size]);
+            if own.columns.is_single() {
+                for (at, score) in scores[..size].iter_mut().enumerate() {
+                    let [of_mean, of_variance] = own.errors_of(at);
+                    *score = own.mean[at] + of_mean + beta * (own.variance[at] + of_variance).max(0.0).sqrt();
+                }
+            }
             answer.points.extend(points.iter().zip(&scores).filter(|(_, score)| floor <= **score).map(|(&point, _)| point));
         }
         answer.points.sort_unstable();
         answer.points.dedup();
         let moments = |point: u32| {
             let (block, at) = self.shared.order.places[point as usize];
-            let own = &self.blocks[block as usize];
-            (own.mean[at as usize], own.variance[at as usize])
+            let (own, at) = (&self.blocks[block as usize], at as usize);
+            let [of_mean, of_variance] = own.errors_of(at);
+            (own.mean[at], own.variance[at], [e_mean + of_mean, e + of_variance])
         };
-        settle(&mut answer.points, tie, beta, [e_mean, e], moments);
+        settle(&mut answer.points, tie, beta, moments);
     }
 
     /// Compares some points of the block that was scored first with their exact scores.
@@ -409,8 +429,9 @@ impl PrunedTrial {
         for (at, &point) in points.iter().enumerate().take(16) {
             let exact = request.model.exact(point as usize);
             let apart = (exact.variance - own.variance[at].max(0.0)).abs();
-            let within = self.errors.of_variance() + state.of_variance(exact.variance);
-            let outside = within < apart || e_mean < (exact.mean - own.mean[at]).abs();
+            let [of_mean, of_variance] = own.errors_of(at);
+            let within = self.errors.of_variance() + of_variance + state.of_variance(exact.variance);
+            let outside = within < apart || e_mean + of_mean < (exact.mean - own.mean[at]).abs();
             counters.violations += u64::from(outside);
         }
     }
@@ -448,12 +469,14 @@ impl PrunedTrial {
         let places = &self.shared.order.places;
         let at =
             |of: fn(&Block) -> &[f64]| places.iter().map(|&(block, at)| of(&self.blocks[block as usize])[at as usize]).collect();
+        let most = |of: fn(&Block) -> &[f64]| self.blocks.iter().flat_map(of).copied().fold(0.0, f64::max);
+        let of_rounding = [most(|block| &block.errors.p), most(|block| &block.errors.mean), most(|block| &block.errors.variance)];
         let mut screen = TrialScreen::carried_on(
             at(|block| &block.mean),
             at(|block| &block.variance),
             at(|block| &block.p),
-            (self.errors.p, self.errors.p_of_model),
-            (self.errors.mean, self.errors.of_variance()),
+            (self.errors.p + of_rounding[0], self.errors.p_of_model),
+            (self.errors.mean + of_rounding[1], self.errors.of_variance() + of_rounding[2]),
         );
         screen.has_row = self.streaks.open;
         screen
