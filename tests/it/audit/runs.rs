@@ -86,7 +86,7 @@ fn kinds() -> Vec<(String, f64)> {
         (bandit(SMALL, &JDP.replace("jdp-gp-ucb", "local-jdp-gp-ucb")), SPHERE),
         (bandit(SMALL, &format!("{JDP}release = {{ kind = \"count\", factor = 1.4 }}\n")), 0.4),
         (bandit(&format!("{SMALL}sets = {{ kind = \"random\", points = 8 }}\n"), JDP), 0.4),
-        (bandit(PEOPLE, "kind = \"dp-linucb\"\n"), 0.4),
+        (bandit(PEOPLE, "kind = \"dp-linucb\"\n"), 0.6),
         (bandit(PEOPLE, "kind = \"ldp-linucb\"\n"), SPHERE),
         (bandit(PEOPLE, "kind = \"dp-hdb\"\n"), 0.1),
         (learner(ball, "dp-tofw"), 0.3),

@@ -22,6 +22,8 @@ pub(super) struct Transcript {
     pub(super) sums: bool,
     /// Number of features of a context.
     pub(super) dimension: usize,
+    /// Number of first entries of the user's context that change sign between the sides.
+    pub(super) flipped: usize,
     /// Whether a learner's releases and answers are stored.
     pub(super) learns: bool,
     pub(super) trials: Mutex<BTreeMap<u64, TrialRecord>>,
@@ -34,9 +36,9 @@ pub(super) struct TrialRecord {
     features: Vec<f64>,
     /// The arm of round 1.
     arm: usize,
-    /// The last released sums along what changed in round 1.
-    last: f64,
-    /// A number for each round's release, or for those of the user alone.
+    /// The last released sums along what changed in round 1: of the vector, and of the matrix.
+    last: [f64; 2],
+    /// A number for each round's release, or for those of the user alone; then one for each round's matrix if contexts change.
     told: Vec<f64>,
     /// A number for each round's answer.
     answers: Vec<f64>,
@@ -44,8 +46,8 @@ pub(super) struct TrialRecord {
 
 impl TrialRecord {
     /// Returns how far released sums moved since their last release.
-    fn moved(&mut self, along: f64) -> f64 {
-        along - std::mem::replace(&mut self.last, along)
+    fn moved(&mut self, of: usize, along: f64) -> f64 {
+        along - std::mem::replace(&mut self.last[of], along)
     }
 }
 
@@ -70,7 +72,8 @@ impl Transcript {
         if at.round == 1 {
             trials.remove(&at.trial);
         }
-        let zeros = || TrialRecord { told: vec![0.0; self.rounds], answers: vec![0.0; self.rounds], ..TrialRecord::default() };
+        let width = self.rounds * if 0 < self.flipped { 2 } else { 1 };
+        let zeros = || TrialRecord { told: vec![0.0; width], answers: vec![0.0; self.rounds], ..TrialRecord::default() };
         change(trials.entry(at.trial).or_insert_with(zeros), at.round as usize - 1);
     }
 }
@@ -101,12 +104,13 @@ impl Observer for Transcript {
             }
             // The vector `sum y phi` is at the end of the entries.
             if let Some(start) = entries.len().checked_sub(trial.features.len()).filter(|_| !entries.is_empty()) {
-                trial.told[round] = trial.moved(dot(&entries[start..], &trial.features));
+                trial.told[round] = trial.moved(0, dot(&entries[start..], &trial.features));
             }
         });
     }
 
-    /// Records each release along a context of ones: the change of the sums, or the vertex's sign.
+    /// Records each release along what changed: of sums, the entries that one user's contexts and opposite rewards move, or the
+    /// vertex's sign.
     fn visited(&self, at: Place, arm: usize, signal: &Released<InteractionSignal<'_>>) {
         self.record(at, |trial, round| {
             if round == 0 {
@@ -115,7 +119,15 @@ impl Observer for Transcript {
             trial.told[round] = match *signal.value() {
                 InteractionSignal::Sums { layout, entries, .. } => {
                     let (group, start) = layout.place(trial.arm);
-                    trial.moved(layout.group(entries, group).1[start..start + layout.dimension].iter().sum())
+                    let (matrix, vector) = layout.group(entries, group);
+                    let (n, end) = (layout.n_rows(), start + layout.dimension);
+                    // Products of an entry that changes sign with one that does not; rows of the packed triangle start on the diagonal.
+                    let row = |i: usize| &matrix[i * (2 * n - i + 1) / 2..][start + self.flipped - i..end - i];
+                    if 0 < self.flipped {
+                        let along = (start..start + self.flipped).flat_map(row).sum();
+                        trial.told[self.rounds + round] = trial.moved(1, along);
+                    }
+                    trial.moved(0, vector[start + self.flipped..end].iter().sum())
                 }
                 InteractionSignal::Steps(steps) => match steps[trial.arm] {
                     // The first d vertices are along the positive axes, the others along the negative ones.
