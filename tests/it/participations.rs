@@ -153,11 +153,11 @@ fn contexts(policy: &str) -> String {
 #[test]
 fn interactions_of_one_user_add_up() {
     is_priced_as_a_group(&contexts("dp-linucb"));
-    // Choices are concentrated: k interactions are k² rho.
+    // The range of every choice grows by k, and the squares of the ranges by k².
     let hdb = |k| priced(&contexts("dp-hdb"), k, &[]).0.remove(0);
     let (once, thrice) = (hdb(1), hdb(3));
-    let rho = |quote: &Value| quote["composition"]["parts"][0][0]["rho"].as_f64().expect("a bound");
-    assert!((rho(&thrice) - 9.0 * rho(&once)).abs() < 1e-12 * rho(&thrice));
+    let squares = |quote: &Value| quote["composition"]["parts"][0][0]["squares"].as_f64().expect("a number");
+    assert!((squares(&thrice) - 9.0 * squares(&once)).abs() < 1e-12 * squares(&thrice));
     assert!(13.18 <= epsilon_of(&thrice), "{}", epsilon_of(&thrice));
     // Everybody's own items are separate mechanisms: pure losses add up, and lose less at a delta.
     let local = priced(&contexts("ldp-linucb"), 3, &[]).0.remove(0);

@@ -150,6 +150,7 @@ pub const ROWS: &[Row] = &[
         "prices::noise_of_rewards_covers_every_answer",
     ),
     row(GroupPrice, &["sums-tree", "sums-blt", "visits-tree"], "prices::a_group_in_one_stream_is_priced_as_a_group"),
+    row(ChoiceRange, &["choices-gumbel", "visits-gumbel"], "prices::choices_that_depend_on_earlier_ones_are_enumerated"),
     row(PlainSums, &["ftrl-gaussian"], "prices::sums_of_plain_gradients_cover_a_replaced_sample"),
     row(
         HiddenSteps,

@@ -2,7 +2,7 @@
 //!
 //! The price is computed from the event's own numbers, never from the mechanism's claim, so that the two can be compared.
 
-use super::accounting::{Loss, shuffled, subsampled, zcdp};
+use super::accounting::{Loss, choices, shuffled, subsampled, zcdp};
 use super::{Delta, Epsilon, Event, analytic_gaussian_sigma, gdp_epsilon};
 
 /// Bounds the privacy loss of an event.
@@ -24,6 +24,13 @@ pub enum PrivacyLoss {
     Concentrated {
         /// Bound on the divergence of order `a`, divided by `a`.
         rho: f64,
+    },
+    /// At most that of choices that depend on earlier ones (`accounting::choices`).
+    Choices {
+        /// Sum over rounds of the squared change of the scores' range over the noise scale.
+        squares: f64,
+        /// Number of rounds.
+        rounds: u64,
     },
     /// At most the loss of noisy gradients of secretly drawn samples (`accounting::subsampled`).
     Subsampled {
@@ -50,8 +57,10 @@ impl PrivacyLoss {
     /// `None` if epsilon is infinite, or if `delta` is missing for a loss that is not pure.
     pub fn epsilon(self, delta: Option<Delta>) -> Option<f64> {
         match (self, delta) {
-            (Self::Unbounded, _) | (Self::Gaussian { .. } | Self::Concentrated { .. } | Self::Subsampled { .. }, None) => None,
+            (Self::Unbounded, _)
+            | (Self::Gaussian { .. } | Self::Concentrated { .. } | Self::Choices { .. } | Self::Subsampled { .. }, None) => None,
             (Self::Concentrated { rho }, Some(delta)) => Some(zcdp::epsilon(rho, delta)),
+            (Self::Choices { squares, rounds }, Some(delta)) => Some(choices::epsilon(squares, rounds, delta)),
             (Self::Subsampled { distance, n_samples, steps }, Some(delta)) => {
                 Some(subsampled::epsilon(distance, n_samples, steps, delta))
             }
@@ -71,6 +80,7 @@ impl PrivacyLoss {
             Self::Pure { epsilon } => Self::Pure { epsilon: k * epsilon },
             Self::Gaussian { mu } => Self::Gaussian { mu: libm::sqrt(k) * mu },
             Self::Concentrated { rho } => Self::Concentrated { rho: k * rho },
+            Self::Choices { squares, .. } => Self::Concentrated { rho: k * zcdp::of_choice(libm::sqrt(squares)) },
             // Both answers of a user may be mixed with the same others: the answers' own losses add up.
             Self::Shuffled { rare, levels, .. } => Self::Pure { epsilon: k * shuffled::loss(rare, levels) },
             Self::Unbounded | Self::Subsampled { .. } => Self::Unbounded,
@@ -78,13 +88,16 @@ impl PrivacyLoss {
     }
 
     /// Returns the least factor by which all noise must grow for this loss to keep the budget.
-    /// It is the inverse of [`PrivacyLoss::epsilon`]: pure losses and `mu` shrink like the factor, `rho` like its square.
+    /// It is the inverse of [`PrivacyLoss::epsilon`]: pure losses and `mu` shrink like the factor, `rho` and `squares` like its square.
     /// `None` if no noise keeps the budget.
     pub fn least_noise(self, epsilon: Epsilon, delta: Option<Delta>) -> Option<f64> {
         match (self, delta) {
             (Self::Pure { epsilon: unit }, _) => Some(unit / epsilon.get()),
             (Self::Gaussian { mu }, Some(delta)) => Some(mu * analytic_gaussian_sigma(epsilon, delta)),
             (Self::Concentrated { rho }, Some(delta)) => Some(libm::sqrt(rho / zcdp::rho(epsilon, delta))),
+            (Self::Choices { squares, rounds }, Some(delta)) => {
+                Some(libm::sqrt(squares / choices::squares(epsilon, rounds, delta)))
+            }
             (Self::Subsampled { distance, n_samples, steps }, Some(delta)) => {
                 let kept = subsampled::distance(epsilon.get(), n_samples, steps, delta);
                 (0.0 < kept).then(|| distance / kept)
@@ -111,6 +124,7 @@ pub fn price(event: &Event) -> PrivacyLoss {
         }
         (Loss::Gaussian { mu }, _) => PrivacyLoss::Gaussian { mu },
         (Loss::Zcdp { rho }, _) => PrivacyLoss::Concentrated { rho },
+        (Loss::Choices { squares, rounds }, _) => PrivacyLoss::Choices { squares, rounds },
         (loss, _) => loss.pure().map_or(PrivacyLoss::Unbounded, |epsilon| PrivacyLoss::Pure { epsilon }),
     }
 }

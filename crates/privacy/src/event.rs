@@ -121,6 +121,9 @@ pub enum Event {
         gumbel: bool,
         /// Sum over rounds of (change of the scores' range / noise scale)²; `None` if unbounded.
         squares: Option<f64>,
+        /// Number of rounds t, over which that change is proportional to `sqrt(t)/(t + 1)`; 0 if only the sum is known.
+        #[serde(default, skip_serializing_if = "is_zero")]
+        rounds: u64,
     },
     /// Gaussian noise was added to the gradients of samples drawn at random, in many steps.
     Subsampled {
@@ -222,6 +225,11 @@ impl Factor {
             Self::NormalisedToeplitz => Arc::new(Normalised::fitted(releases, participation)),
         }
     }
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+fn is_zero(n: &u64) -> bool {
+    *n == 0
 }
 
 /// Returns `mu` of released sums for all stated participations of one user.

@@ -2,6 +2,7 @@
 
 use super::parts::{d, e, facts, request, rewards, sums};
 use privateer_numerics::linalg::Norm;
+use privateer_privacy::accounting::choices;
 use privateer_privacy::accounting::sensitivity::{self, Participation, Relation};
 use privateer_privacy::gradients::{Constants, SampleClip, Terms, VectorLaw};
 use privateer_privacy::mechanism::{MECHANISMS, laplace};
@@ -150,4 +151,34 @@ fn rounding_to_the_grid_is_paid_for() {
     let laws = RowsRelease::calibrated(e(1.0), d(1e-3), 2.0, 1.0, n).expect("a mechanism").laws();
     let [SamplerLaw::Gaussian { sigma, step }] = laws[..] else { panic!("{laws:?}") };
     assert!((2.0 + 100.0 * step) / mu <= sigma as f64 * step, "{sigma} {step}");
+}
+
+/// Largest delta at epsilon x that an adversary reaches who sees each choice before the next: by all intervals of the next loss, and by
+/// the closed form for the last choice.
+fn largest_delta(ranges: &[f64], x: f64) -> f64 {
+    let (range, later) = (ranges[0], &ranges[1..]);
+    if later.is_empty() {
+        let one = |x: f64| ((0.5 * range).exp() - (0.5 * x.min(range)).exp()).powi(2) / range.exp_m1();
+        return if x < 0.0 { x.exp() * one(-x) - x.exp_m1() } else { one(x) };
+    }
+    let of = |most: f64| {
+        let share = (range.exp() - most.exp()) / range.exp_m1();
+        share * largest_delta(later, x - most) + (1.0 - share) * largest_delta(later, x - most + range)
+    };
+    (0..=STEPS).map(|step| of(range * f64::from(step) / f64::from(STEPS))).fold(0.0, f64::max)
+}
+
+/// Intervals that are tried for each choice.
+const STEPS: u32 = 240;
+
+/// The price is never below the enumeration, which lies below the truth, and near it.
+#[test]
+fn choices_that_depend_on_earlier_ones_are_enumerated() {
+    for (squares, rounds, epsilon) in [(1.0, 1, 0.3), (1.0, 2, 0.5), (4.0, 3, 1.0), (0.04, 3, 0.1), (9.0, 3, 3.0)] {
+        let shape = |t: u32| f64::from(t).sqrt() / f64::from(t + 1);
+        let unit = f64::sqrt(squares / (1..=rounds).map(|t| shape(t).powi(2)).sum::<f64>());
+        let ranges: Vec<f64> = (1..=rounds).map(|t| unit * shape(t)).collect();
+        let (least, priced) = (largest_delta(&ranges, epsilon), choices::delta(squares, u64::from(rounds), epsilon));
+        assert!(least * (1.0 - 1e-9) <= priced && priced <= 1.001 * least, "{squares} {rounds} {epsilon}: {priced} for {least}");
+    }
 }

@@ -3,7 +3,7 @@
 use super::pld::{Pld, Side};
 use super::renyi::least_epsilon;
 use super::search::bisect;
-use super::{Loss, renyi};
+use super::{Loss, choices, renyi};
 use crate::{Delta, Epsilon, gaussian_delta, gdp_epsilon};
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -25,6 +25,8 @@ pub enum PriceMethod {
     Distribution,
     /// All outcomes are counted.
     Enumeration,
+    /// The worst sequence of choices, each depending on those before; an upper bound.
+    Adaptive,
     /// Rényi divergences; an upper bound.
     Renyi,
     /// No finite bound exists.
@@ -38,6 +40,7 @@ impl fmt::Display for PriceMethod {
             Self::Pure => "sum of pure losses",
             Self::Distribution => "privacy-loss distribution, enclosed from both sides",
             Self::Enumeration => "an enumeration of all outcomes",
+            Self::Adaptive => "the worst choices that depend on earlier ones, an upper bound",
             Self::Renyi => "Renyi divergences, an upper bound",
             Self::Unbounded => "nothing is bounded",
         })
@@ -186,6 +189,10 @@ impl Solver<'_> {
         if self.composition.pure().is_some_and(|pure| pure <= epsilon) {
             return Bracket { lower: 0.0, upper: 0.0, method: PriceMethod::Pure };
         }
+        if let [(Loss::Choices { squares, rounds }, 1)] = self.composition.parts[..] {
+            let upper = choices::delta(squares, rounds, epsilon);
+            return Bracket { lower: 0.0, upper, method: PriceMethod::Adaptive };
+        }
         if let Some((lower, upper)) = &self.plds {
             return Bracket { lower: lower.delta(epsilon), upper: upper.delta(epsilon), method: PriceMethod::Distribution };
         }
@@ -204,6 +211,10 @@ impl Solver<'_> {
                 return nothing;
             }
             return Bracket { lower: exact, upper: exact, method: PriceMethod::Gaussian };
+        }
+        if let [(Loss::Choices { squares, rounds }, 1)] = self.composition.parts[..] {
+            let upper = choices::epsilon(squares, rounds, delta);
+            return Bracket { lower: 0.0, upper, method: PriceMethod::Adaptive };
         }
         let pure = self.composition.pure().unwrap_or(f64::INFINITY);
         let (lower, upper, method) = match &self.plds {

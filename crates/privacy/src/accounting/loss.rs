@@ -6,7 +6,7 @@ use crate::event::mu_of_sums;
 use serde::{Deserialize, Serialize};
 
 /// Names the worst pair of output laws of one release.
-/// Every variant except `Unbounded`, `Choice` and `Zcdp` stands for an exact pair of laws.
+/// Every variant except `Unbounded`, `Choice`, `Choices` and `Zcdp` stands for an exact pair of laws.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum Loss {
@@ -51,6 +51,14 @@ pub enum Loss {
     Choice {
         /// Change of the range over the noise scale.
         epsilon: f64,
+    },
+    /// Choices by exponential mechanisms in rounds t, whose ranges are proportional to `sqrt(t)/(t + 1)`.
+    /// Each depends on those before it.
+    Choices {
+        /// Sum over rounds of the squared change of the range over the noise scale.
+        squares: f64,
+        /// Number of rounds.
+        rounds: u64,
     },
     /// Any mechanism of which only the concentrated bound is known.
     Zcdp {
@@ -104,7 +112,10 @@ impl Loss {
             }
             // A Gumbel choice has bounded range range/scale, a Laplace choice is pure at range/scale [CesarRogers2021]; costs
             // add up (E27, E29).
-            Event::Choices { gumbel, squares: Some(squares) } => Self::Zcdp { rho: if gumbel { 0.125 } else { 0.5 } * squares },
+            Event::Choices { gumbel: true, squares: Some(squares), rounds } if 0 < rounds => Self::Choices { squares, rounds },
+            Event::Choices { gumbel, squares: Some(squares), .. } => {
+                Self::Zcdp { rho: if gumbel { 0.125 } else { 0.5 } * squares }
+            }
             // Two weights that move apart by the whole range are the worst pair.
             Event::Choice { scale, sensitivity } => Self::Choice { epsilon: sensitivity / scale },
             Event::Sums { .. } => Self::Gaussian { mu: mu_of_sums(event) },
@@ -113,6 +124,7 @@ impl Loss {
             Self::Unbounded => f64::INFINITY,
             Self::Gaussian { mu } => mu,
             Self::Zcdp { rho } => rho,
+            Self::Choices { squares, .. } => squares,
             Self::Mixture { response, epsilon, .. } => response + epsilon,
             Self::Laplace { epsilon }
             | Self::Response { epsilon }
@@ -133,6 +145,7 @@ impl Loss {
             Self::Laplace { epsilon } => Self::Laplace { epsilon: k * epsilon },
             Self::Choice { epsilon } => Self::Choice { epsilon: k * epsilon },
             Self::Zcdp { rho } => Self::Zcdp { rho: k * k * rho },
+            Self::Choices { squares, rounds } => Self::Choices { squares: k * k * squares, rounds },
             Self::Unbounded | Self::Response { .. } | Self::TwoLevel { .. } | Self::Mixture { .. } => match self.pure() {
                 Some(epsilon) => Self::Response { epsilon: k * epsilon },
                 None => Self::Unbounded,
@@ -148,7 +161,7 @@ impl Loss {
             | Self::TwoLevel { epsilon, .. }
             | Self::Choice { epsilon } => Some(epsilon),
             Self::Mixture { response, epsilon, .. } => Some(response.max(epsilon)),
-            Self::Unbounded | Self::Gaussian { .. } | Self::Zcdp { .. } => None,
+            Self::Unbounded | Self::Gaussian { .. } | Self::Choices { .. } | Self::Zcdp { .. } => None,
         }
     }
 
@@ -159,6 +172,7 @@ impl Loss {
             Self::Gaussian { mu } => super::zcdp::of_gaussian(mu),
             Self::Zcdp { rho } => rho,
             Self::Choice { epsilon } => super::zcdp::of_choice(epsilon),
+            Self::Choices { squares, .. } => super::zcdp::of_choice(libm::sqrt(squares)),
             _ => self.pure().map_or(f64::INFINITY, super::zcdp::of_pure),
         }
     }
@@ -182,9 +196,12 @@ impl Loss {
                 all.extend(two_level(share, epsilon, kept));
                 all
             }
-            Self::Unbounded | Self::Gaussian { .. } | Self::Laplace { .. } | Self::Choice { .. } | Self::Zcdp { .. } => {
-                Vec::new()
-            }
+            Self::Unbounded
+            | Self::Gaussian { .. }
+            | Self::Laplace { .. }
+            | Self::Choice { .. }
+            | Self::Choices { .. }
+            | Self::Zcdp { .. } => Vec::new(),
         }
     }
 }

@@ -41,13 +41,13 @@ pub struct Pld {
 
 impl Pld {
     /// Discretises one release on a grid of this step.
-    /// `None` for losses that are not a pair of laws (`Unbounded`, `Choice`, `Zcdp`).
+    /// `None` for losses that are not a pair of laws (`Unbounded`, `Choice`, `Choices`, `Zcdp`).
     pub fn of(loss: &Loss, side: Side, step: f64) -> Option<Self> {
         let step = libm::ldexp(step, -DOUBLINGS);
         let mut builder = Builder { side, step, masses: std::collections::BTreeMap::new() };
         let mut infinite = 0.0;
         match *loss {
-            Loss::Unbounded | Loss::Choice { .. } | Loss::Zcdp { .. } => return None,
+            Loss::Unbounded | Loss::Choice { .. } | Loss::Choices { .. } | Loss::Zcdp { .. } => return None,
             Loss::Gaussian { mu } => {
                 if mu == 0.0 {
                     builder.put(1.0, 0.0);
@@ -347,7 +347,9 @@ mod tests {
 
     #[test]
     fn what_is_no_pair_has_no_distribution() {
-        for loss in [Loss::Unbounded, Loss::Choice { epsilon: 1.0 }, Loss::Zcdp { rho: 1.0 }] {
+        for loss in
+            [Loss::Unbounded, Loss::Choice { epsilon: 1.0 }, Loss::Choices { squares: 1.0, rounds: 2 }, Loss::Zcdp { rho: 1.0 }]
+        {
             assert!(Pld::of(&loss, Side::Upper, 0.1).is_none());
         }
     }

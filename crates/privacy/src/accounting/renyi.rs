@@ -13,7 +13,7 @@ pub fn divergence(loss: &Loss, order: f64) -> f64 {
     let less = order - 1.0;
     match *loss {
         Loss::Gaussian { mu } => 0.5 * order * mu * mu,
-        Loss::Zcdp { rho } => order * rho,
+        Loss::Zcdp { .. } | Loss::Choices { .. } => order * loss.rho(),
         Loss::Choice { epsilon } => (0.125 * order * epsilon * epsilon).min(epsilon),
         Loss::Unbounded => f64::INFINITY,
         // ln(a/(2a - 1) e^((a - 1) epsilon) + (a - 1)/(2a - 1) e^(-a epsilon)) / (a - 1) [Mironov2017, proposition 6]

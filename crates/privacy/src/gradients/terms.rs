@@ -6,6 +6,7 @@
 //! [Han2022, theorem 3.1]; a difference of gradients across a step `eta` by at most `2 beta eta D`.
 
 use super::{BatchPlan, ChoiceLaw, Clip, GeneralizedGaussian, IsotropicGaussian, SampleClip, Start, VectorNoise};
+use crate::accounting::choices::sum_over_rounds;
 use crate::accounting::sensitivity::{Participation, from_lq};
 use crate::accounting::{subsampled, zcdp};
 use crate::calibration::NoiseTerms;
@@ -418,25 +419,26 @@ impl Terms {
         let moves = if self.choice_start() == Start::Full { contribution.max(4.0 * self.actual.lipschitz) } else { contribution };
         let range = self.group() * self.actual.diameter * moves;
         // sum over t of (range/(t + 1))² / (scale/sqrt(t))² = (range/scale)² sum t/(t + 1)².
-        let sum = choice_sum(self.rounds);
-        let event = |scale: f64| Event::Choices { gumbel, squares: self.bounded(range * range * sum / (scale * scale)) };
+        let sum = sum_over_rounds(self.rounds);
+        let squares = |scale: f64| self.bounded(range * range * sum / (scale * scale));
+        let rounds = if gumbel { self.rounds } else { 0 };
+        let event = |scale: f64| Event::Choices { gumbel, squares: squares(scale), rounds };
         let printed = |constants: &Constants, learning_rate: f64| {
             let Constants { diameter, smoothness, lipschitz } = *constants;
             let of = [("D", diameter), ("beta", learning_rate * smoothness), ("L", lipschitz), ("n", self.rounds as f64)];
             let budget = [("t", 1.0), ("epsilon", epsilon.get()), ("delta", delta.get())];
             han2022_choice::LAPLACE_SCALE.scale(&[&of[..], &budget].concat())
         };
-        let pure = range * libm::sqrt(sum / (2.0 * zcdp::rho(epsilon, delta)));
         let (closed, least_formula) = if gumbel {
-            (0.5 * pure, "exponential mechanism by concentrated privacy (E29)")
+            (None, "exponential mechanism, by choices that depend on all before (E29)")
         } else {
-            (pure, "Laplace by concentrated privacy (E29)")
+            (Some(range * libm::sqrt(sum / (2.0 * zcdp::rho(epsilon, delta)))), "Laplace by concentrated privacy (E29)")
         };
         let as_printed = printed(&self.stated, 1.0);
         let as_printed = Scale { formula: format!("{}, d_1 = grad (E28)", as_printed.formula), ..as_printed };
         let formula = "as printed with d_1 = grad/2 (E28), never below its price (E29)".to_owned();
         let terms = NoiseTerms {
-            closed: Some(closed),
+            closed,
             printed: Some((as_printed, Scale { formula, ..printed(&self.actual, learning_rate) })),
             ..NoiseTerms::priced(epsilon, Some(delta), &event, least_formula)
         };
@@ -470,43 +472,5 @@ impl Terms {
         let Scale { size: sigma, formula } = scale?;
         let noise_formula = format!("sigma = {sigma:.6}: {formula}");
         Ok(PricedNoise { noise: VectorLaw::Gaussian { sigma }, event: event(sigma), noise_formula })
-    }
-}
-
-/// Rounds whose terms [`choice_sum`] adds one by one.
-const ADDED_TERMS: u64 = 1 << 22;
-
-/// Returns the sum over t = 1 ..= n of `t/(t + 1)²`, in bounded time.
-///
-/// Terms far out are bounded from above by trapezoids and their largest error, an eighth of the slope: at most 1e-13 too much.
-fn choice_sum(n: u64) -> f64 {
-    let term = |t: u64| t as f64 / ((t as f64 + 1.0) * (t as f64 + 1.0));
-    let added: f64 = (1..=n.min(ADDED_TERMS)).map(term).sum();
-    if n <= ADDED_TERMS {
-        return added;
-    }
-    let first = ADDED_TERMS + 1;
-    // The integral of t/(t + 1)² is ln(t + 1) + 1/(t + 1).
-    let (from, to) = (first as f64 + 1.0, n as f64 + 1.0);
-    let error = 0.125 / (first as f64 * first as f64);
-    added + libm::log(to / from) + (1.0 / to - 1.0 / from) + 0.5 * (term(first) + term(n)) + error
-}
-
-#[cfg(test)]
-mod choice_sum_tests {
-    use super::{ADDED_TERMS, choice_sum};
-
-    #[test]
-    fn far_terms_are_bounded_from_above_and_closely() {
-        for more in [1, 2, 1000, 3 * ADDED_TERMS] {
-            let n = ADDED_TERMS + more;
-            // Backwards, small terms first: rounding is far below the tolerance.
-            let exact: f64 = (1..=n).rev().map(|t| t as f64 / ((t as f64 + 1.0) * (t as f64 + 1.0))).sum();
-            let error = (choice_sum(n) - exact) / exact;
-            assert!(error.abs() < 1e-12, "{n}: {error}");
-        }
-        // ln(2^64), Euler's constant and -π²/6.
-        let limit = 64.0 * std::f64::consts::LN_2 + 0.577_215_665 - std::f64::consts::PI.powi(2) / 6.0;
-        assert!((choice_sum(u64::MAX) - limit).abs() < 1e-8);
     }
 }

@@ -77,6 +77,7 @@ faults! {
     Participations "participations" "Noise of running sums is calibrated for one participation whatever is stated."
     ReturningRewards "returning-rewards" "Noise of rewards, batches and own items is calibrated for one participation whatever is stated."
     GroupPrice "group-price" "Several rounds of a user in one stream are priced as separate releases."
+    ChoiceRange "choice-range" "The loss of a choice that depends on earlier ones is priced at half of its range."
     PlainSums "plain-sums" "Noise of sums of plain gradients covers a sample that is left out, not one that is replaced."
     HiddenSteps "hidden-steps" "Noise of a hidden descent covers a sample that is left out, not one that is replaced."
     EveryIterate "every-iterate" "Noise on the iterates of a hidden descent covers one of them, not all that a sample moves."

@@ -146,7 +146,7 @@ fn of_loss(loss: &Loss) -> Option<Law> {
             let (high, low) = (libm::exp(epsilon), 1.0);
             law(&Event::Mixture { rare: rare(response), high, low, two_level_share: share }, 1.0)
         }
-        Loss::Unbounded | Loss::Choice { .. } | Loss::Zcdp { .. } => None,
+        Loss::Unbounded | Loss::Choice { .. } | Loss::Choices { .. } | Loss::Zcdp { .. } => None,
     }
 }
 
