@@ -153,7 +153,7 @@ fn a_table_of_which_every_point_is_visited_is_cut() {
     let rows = hill(400);
     write(here, "smooth.csv", &rows);
     // A few zeros among ones, anywhere.
-    let alone = |(i, row): (usize, &[f64; 3])| [row[0], row[1], f64::from(u8::from(i % 80 != 7))];
+    let alone = |(i, row): (usize, &[f64; 3])| [row[0], row[1], f64::from(u8::from(i % 60 != 11))];
     write(here, "alone.csv", &rows.iter().enumerate().map(alone).collect::<Vec<_>>());
     let points = |table: &str, more: &[&str]| {
         let out = format!("{table}{}", more.len());
