@@ -185,7 +185,7 @@ fn gradients_take_the_least_noise() {
                 sound_noise(terms.sum_noise(generalized, tree.as_ref(), 0.5), (epsilon, delta), calibration);
                 sound_noise(terms.step_noise(generalized), (epsilon, delta), calibration);
                 sound_noise(terms.batch_noise(generalized, plan, 0.1), (epsilon, delta), calibration);
-                sound_noise(terms.choice_noise(!generalized, 0.5), (epsilon, delta), calibration);
+                sound_noise(terms.choice_noise(!generalized, 0.5, true), (epsilon, delta), calibration);
             }
         }
     });

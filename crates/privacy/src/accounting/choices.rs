@@ -42,7 +42,8 @@ pub fn squares(budget: Epsilon, rounds: u64, delta: Delta) -> f64 {
     KNOWN.get((rounds, budget.get().to_bits(), delta.get().to_bits()), || {
         let goal = budget.get();
         let over = |root: f64| epsilon(root * root, rounds, delta) / goal - 1.0;
-        let concentrated = libm::sqrt(8.0 * zcdp::rho(budget, delta));
+        // Less than the rounding of the root: the least that is returned keeps the budget.
+        let concentrated = libm::sqrt(8.0 * zcdp::rho(budget, delta)) * (1.0 - 1e-12);
         let (mut low, mut high) = (concentrated, 1.1 * concentrated);
         let (mut below, mut above) = (over(low), over(high));
         while above <= 0.0 {
@@ -85,6 +86,9 @@ impl Curve {
         let squares = if planted::is(PlantedFault::ChoiceRange) { 0.25 } else { 1.0 } * squares;
         let unit = libm::sqrt(squares / sum_over_rounds(rounds));
         let step = 0.5 * libm::sqrt(squares) / POINTS;
+        if !(1e-5 < step && step < 500.0) {
+            return None;
+        }
         let ranges = (1..=rounds).map(|t| unit * libm::sqrt(t as f64) / (t as f64 + 1.0)).take_while(|range| step <= *range);
         let ranges: Vec<f64> = ranges.collect();
         let known: f64 = ranges.iter().map(|range| range * range).sum();

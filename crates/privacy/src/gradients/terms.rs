@@ -404,9 +404,11 @@ impl Terms {
 
     /// Calibrates the noise of choices of a vertex in rounds 1 to T, decreasing as 1/sqrt(t).
     ///
+    /// * `in_order` — whether what a user moves are choices one after another, in the order of falling ranges
+    ///
     /// # Errors
     /// A law that the calibration does not offer.
-    pub fn choice_noise(&self, gumbel: bool, learning_rate: f64) -> Result<PricedNoise<ChoiceLaw>, Refusal> {
+    pub fn choice_noise(&self, gumbel: bool, learning_rate: f64, in_order: bool) -> Result<PricedNoise<ChoiceLaw>, Refusal> {
         let Some((epsilon, delta)) = self.budget else { return Ok(PricedNoise::without(ChoiceLaw::Exact)) };
         self.refuse_unclipped()?;
         if gumbel && !self.calibration.redesigns() {
@@ -420,9 +422,8 @@ impl Terms {
         let range = self.group() * self.actual.diameter * moves;
         // sum over t of (range/(t + 1))² / (scale/sqrt(t))² = (range/scale)² sum t/(t + 1)².
         let sum = sum_over_rounds(self.rounds);
-        let squares = |scale: f64| self.bounded(range * range * sum / (scale * scale));
-        let rounds = if gumbel { self.rounds } else { 0 };
-        let event = |scale: f64| Event::Choices { gumbel, squares: squares(scale), rounds };
+        let rounds = if gumbel && in_order { self.rounds } else { 0 };
+        let event = |scale: f64| Event::Choices { gumbel, squares: self.bounded(range * range * sum / (scale * scale)), rounds };
         let printed = |constants: &Constants, learning_rate: f64| {
             let Constants { diameter, smoothness, lipschitz } = *constants;
             let of = [("D", diameter), ("beta", learning_rate * smoothness), ("L", lipschitz), ("n", self.rounds as f64)];

@@ -68,7 +68,9 @@ impl ArmMechanism {
             let message = format!("`{name}` is noise on sums, and this policy releases choices");
             return Err(Refusal::new("mechanism", message, "`auto`, `laplace`, `gumbel` or `none`"));
         }
-        let priced = terms.choice_noise(name == "gumbel", 1.0)?;
+        // At the start arms step in turn: a user who comes again moves choices of several arms, in an order that no price covers.
+        let in_order = request.budget.participation.is_once() || warm_up == 0;
+        let priced = terms.choice_noise(name == "gumbel", 1.0, in_order)?;
         let law = priced.noise;
         if let ChoiceLaw::Gumbel { scale } | ChoiceLaw::Laplace { scale } = law
             && !scale.is_normal()

@@ -73,7 +73,7 @@ pub fn whole_first_gradient() -> Result<Vec<Case>, Error> {
 
 fn stream(name: &str, gumbel: bool, start: Start, claim: Claim) -> Result<Vec<Case>, Error> {
     let terms = terms(Calibration::Tight, 1.0, 1, claim, ROUNDS, 0.0)?;
-    let law = terms.choice_noise(gumbel, 1.0).map_err(refused)?.noise;
+    let law = terms.choice_noise(gumbel, 1.0, true).map_err(refused)?.noise;
     // The bound on contributions would halve the whole first gradient; the paper has no bound.
     let clip = terms.bounds(1.0).filter(|_| start == Start::Half);
     let attack = move |(size, y): (f64, f64)| {

@@ -59,7 +59,7 @@ pub struct CostProblem {
 /// Reads a table, draws its points, writes them into the folder, and fits kernel and noise to them.
 ///
 /// * `range` — to which rewards are clipped, known beforehand; `None`: that of the table
-/// * `points` — the most
+/// * `points` — largest number of points
 /// * `computed` — called after each likelihood
 ///
 /// # Errors

@@ -166,6 +166,21 @@ mod tests {
     use privateer_numerics::rng::{Purpose, Streams};
     use std::sync::Arc;
 
+    /// Columns are in f32 where blocks are wide and the ridge is large: a trial over such points then takes the path that is tested here.
+    #[test]
+    fn wide_blocks_hold_single_columns_above_a_ridge() {
+        let kernel: Arc<dyn Kernel> = Arc::new(SquaredExponential::new(Lengthscales::Isotropic(1.0), 1.0));
+        let blocks = |d: usize| {
+            let mut draws = Streams::new(4, "wide blocks").of(d as u64, Purpose::Function);
+            let points = Points::new(d, (0..4096 * d).map(|_| draws.normal()).collect());
+            let gram: Arc<dyn GramSource> = Arc::new(KernelGram::new(Arc::clone(&kernel), points));
+            Blocks::of_gram(&gram, true)
+        };
+        let (wide, narrow) = (blocks(6), blocks(2));
+        assert_eq!([1.0, 0.26, 0.24].map(|ridge| wide.holds_single(ridge)), [true, true, false]);
+        assert!(!narrow.holds_single(1.0));
+    }
+
     /// Largest ratios of the differences between columns in f32 and in f64 to their bounds: of means, variances and scores.
     ///
     /// Points come twice, and again at distances of 1e-9 to 1e-3, so that rows cancel where the ridge is small.

@@ -1,7 +1,7 @@
 //! Holds the kernel columns of a block in f64 or in f32, and the errors that columns in f32 leave at each point.
 //!
 //! A round reads the columns of all visited points in every block that it scores, more than the caches hold, so that half the bytes
-//! take half the time. Sums over columns are in f64 for both. Derivation: `docs/derivations/single-columns.md`.
+//! take half the time. Sums over columns are in f64 for both. Derivation: `docs/derivations/block-pruning.md`.
 
 use super::kernels::{Entry, PART, TOGETHER, sums_of_part};
 

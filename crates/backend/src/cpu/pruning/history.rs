@@ -46,9 +46,9 @@ pub struct GramRows {
     points: Vec<u32>,
     /// `L`, where `L L^T` is the visited points' covariance without the row term.
     ///
-    /// It is exact up to rounding and [`GramRows::floor`].
+    /// It is exact up to rounding and [`GramRows::floor`]; empty where theta is not followed.
     factor: GrowingCholesky,
-    /// `L^T alpha` of the open streak.
+    /// `L^T alpha` of the open streak, where theta is followed.
     coordinates: Vec<f64>,
     /// Sum of `|alpha_i|` of the open streak.
     size: f64,

@@ -26,7 +26,7 @@ pub(super) fn prepare(setting: &Setting, request: &GradientRequest, learning_rat
             return Err(Refusal::new("mechanism", message, "`auto`, `laplace`, `gumbel` or `none`"));
         }
     };
-    let priced = terms.choice_noise(gumbel, learning_rate)?;
+    let priced = terms.choice_noise(gumbel, learning_rate, true)?;
     let (claim, law) = request.claim(&terms, priced.noise.name(), priced, false, &[]);
     let facts = Facts::from([("learning rate", learning_rate.into()), ("vertices", vertices.count().into())]);
     let (set, gradient) = (Arc::clone(&setting.set), request.gradient(setting));
