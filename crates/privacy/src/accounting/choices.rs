@@ -14,6 +14,8 @@ const POINTS: f64 = 96.0;
 const REACH: f64 = 6.0;
 /// Share of delta that covers rounding.
 const ROUNDING: f64 = 1e-8;
+/// Most choices of the recursion: the time of a price grows with them, and later choices are small.
+const MOST_CHOICES: usize = 400;
 /// Rounds whose terms [`sum_over_rounds`] adds one by one.
 const ADDED_TERMS: u64 = 1 << 22;
 
@@ -81,7 +83,7 @@ struct Curve {
 
 impl Curve {
     /// Computes the curve of the choices of [`epsilon`] up to the epsilon `most`; `None` if f64 has no grid for it.
-    /// The choices whose range is below a step of the grid enter together, as one concentrated loss.
+    /// Choices beyond the first [`MOST_CHOICES`], or whose range is below a step of the grid, enter together, as one concentrated loss.
     fn of_rounds(squares: f64, rounds: u64, most: f64) -> Option<Self> {
         let squares = if planted::is(PlantedFault::ChoiceRange) { 0.25 } else { 1.0 } * squares;
         let unit = libm::sqrt(squares / sum_over_rounds(rounds));
@@ -90,7 +92,7 @@ impl Curve {
             return None;
         }
         let ranges = (1..=rounds).map(|t| unit * libm::sqrt(t as f64) / (t as f64 + 1.0)).take_while(|range| step <= *range);
-        let ranges: Vec<f64> = ranges.collect();
+        let ranges: Vec<f64> = ranges.take(MOST_CHOICES).collect();
         let known: f64 = ranges.iter().map(|range| range * range).sum();
         let rest = if ranges.len() as u64 == rounds { 0.0 } else { (squares - known).max(0.0) };
         Self::of(&ranges, rest, most)
