@@ -57,7 +57,7 @@ def program(binary, spec, trials):
     """Returns the CPU seconds of a run."""
     out = spec.parent / "out"
     shutil.rmtree(out, ignore_errors=True)
-    options = ["--threads", "1", "--backend", "cpu", "--quiet", "--trials", str(trials), "--out", out]
+    options = ["--data", spec.parent, "--threads", "1", "--backend", "cpu", "--quiet", "--trials", str(trials), "--out", out]
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     subprocess.run([binary, "run", spec, *options], check=True, capture_output=True)
     after = resource.getrusage(resource.RUSAGE_CHILDREN)

@@ -100,8 +100,8 @@ def cost(
     epsilon
         Privacy budgets, ascending; by default 0.5 to 8.
     **more
-        Other options of the command: `points` (1000, or fewer where these would take minutes), `rounds` (users; a list asks how many keep 80 %), `trials`, `pilots`, `seed`, `out`,
-        `threads`, `dimension`, `best` (True: the policies that do best in place of the usual ones).
+        Other options of the command: `points` (1000, or fewer where these would take minutes), `rounds` (users; a list asks how many
+        keep 80 %), `trials`, `pilots`, `seed`, `out`, `threads`, `dimension`, `best` (True: the policies that do best in place of the usual ones).
 
     Returns
     -------

@@ -88,9 +88,6 @@ impl Curve {
         let squares = if planted::is(PlantedFault::ChoiceRange) { 0.25 } else { 1.0 } * squares;
         let unit = libm::sqrt(squares / sum_over_rounds(rounds));
         let step = 0.5 * libm::sqrt(squares) / POINTS;
-        if !(1e-5 < step && step < 500.0) {
-            return None;
-        }
         let ranges = (1..=rounds).map(|t| unit * libm::sqrt(t as f64) / (t as f64 + 1.0)).take_while(|range| step <= *range);
         let ranges: Vec<f64> = ranges.take(MOST_CHOICES).collect();
         let known: f64 = ranges.iter().map(|range| range * range).sum();

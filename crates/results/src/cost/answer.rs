@@ -61,7 +61,7 @@ pub struct ProblemOptions {
     /// Who sees raw rewards
     #[arg(long, value_enum, value_name = "WHO", default_value = "local")]
     pub trust: Trust,
-    /// Most points; more rows are drawn at random [default: 1000, or fewer where 1000 users would take minutes]
+    /// Most points; more rows are drawn at random [default: 1000; fewer where 1000 users would take minutes]
     #[arg(long, value_name = "N")]
     pub points: Option<u64>,
     /// Seed of points and trials
@@ -301,22 +301,18 @@ pub fn write_question(
         let mut problem = state(asked_of.points.unwrap_or(MOST_POINTS))?;
         let all = problem.n_points;
         while asked_of.points.is_none() {
-            let n_points = problem.n_points;
             let Some(fewer) = fewer_points(registry, &question, &problem, (&scratch_data, threads), asking.stop)? else { break };
             // Fewer points may all have one value, which answers nothing.
             let Ok(fewer) = state(fewer) else {
-                problem = state(n_points as u64)?;
+                problem = state(problem.n_points as u64)?;
                 break;
             };
             problem = fewer;
-            if n_points <= problem.n_points {
-                break;
-            }
         }
         if problem.n_points < all {
-            problem.notes.push(format!(
-                "fewer points than {all}, of which policies visit so many that 1000 users would take minutes: `--points {all}` takes them"
-            ));
+            problem
+                .notes
+                .push(format!("{all} points would take minutes, since policies visit most of them: `--points {all}` plays them"));
         }
         Ok(problem)
     };

@@ -1,7 +1,8 @@
 //! Asks what privacy costs on one problem: from a table or a function to a spec, whose report answers.
 //!
 //! In reading order: which columns of a table are inputs (`columns`), the problem (`problem`) and on
-//! how many points it is played (`sizes`), the spec (`question`), the run and its answer (`answer`); which policies do best there (`contest`), and by how much (`best`).
+//! how many points it is played (`sizes`), the spec (`question`), the run and its answer (`answer`); which policies do best
+//! there (`contest`), and by how much (`best`).
 //! **Invariant:** the spec is all that a run needs.
 
 mod answer;

@@ -76,8 +76,6 @@ pub struct PrunedTrial {
     /// See [`PrunedTrial::starts_current`].
     is_current: bool,
     band: Band,
-    /// Bound on the rounding of an entry of a column, relative to the entry.
-    unit: f64,
     /// Memory that is used again.
     magnitudes: Vec<f64>,
     /// Bytes that the columns of blocks take, and the most that they may.
@@ -166,7 +164,6 @@ impl PrunedTrial {
             check: ScoreCheck { since: 0, work: 0, next: 0 },
             is_current: false,
             band: options.band,
-            unit: UNIT,
             magnitudes: Vec::new(),
             column_bytes,
             most_column_bytes: options.most_column_bytes,
@@ -325,7 +322,7 @@ impl PrunedTrial {
             index: block,
             block: own,
             beta,
-            unit: self.unit,
+            unit: UNIT,
             magnitudes: &mut self.magnitudes,
         });
         let new = own.columns.n() - before;
@@ -401,12 +398,13 @@ impl PrunedTrial {
             let own = &self.blocks[block as usize];
             let points = &self.shared.order.points[block as usize * size..][..size];
             let mut scores = [0.0; MOST_SIZE];
-            vector::score(&own.mean, &own.variance, beta, &mut scores[..size]);
             if own.columns.is_single() {
                 for (at, score) in scores[..size].iter_mut().enumerate() {
                     let [of_mean, of_variance] = own.errors_of(at);
                     *score = own.mean[at] + of_mean + beta * (own.variance[at] + of_variance).max(0.0).sqrt();
                 }
+            } else {
+                vector::score(&own.mean, &own.variance, beta, &mut scores[..size]);
             }
             answer.points.extend(points.iter().zip(&scores).filter(|(_, score)| floor <= **score).map(|(&point, _)| point));
         }
