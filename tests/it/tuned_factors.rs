@@ -1,6 +1,7 @@
 //! A tuned exploration factor is the best of its candidates on pilot trials, and the run is that of a spec which states it.
 
 use crate::support::{self, *};
+use privateer::spec::CellPlan;
 use privateer::{RunObserver, RunOptions, run_in_memory};
 
 fn spec(beta: &str, trials: u64) -> String {
@@ -70,6 +71,24 @@ fn a_policy_and_the_same_without_privacy_have_their_own() {
         let pilots = |cell: usize| fact(cell, "pilot_trials_of_each_factor");
         assert_eq!((pilots(0), pilots(2)), (Some(6_u64.into()), Some(24_u64.into())));
     });
+}
+
+/// Exploring nothing is among the usual factors of a reference, and not among stated ones.
+#[test]
+fn a_reference_may_explore_nothing() {
+    for (beta, expected) in [
+        ("\"tuned\"", Some([0.0, 0.05])),
+        ("{ kind = \"tuned\", pilot = 6 }", Some([0.0, 0.05])),
+        ("{ kind = \"tuned\", factors = [0.3, 2.0] }", Some([0.3, 2.0])),
+        ("{ kind = \"tuned\", of = \"theory\" }", Some([0.05, 0.1])),
+        ("{ kind = \"order\", factor = 0.3 }", None),
+    ] {
+        let sweep = sweep(&spec(beta, 2).replace("references = false\n", ""));
+        let first = |cell: &CellPlan| cell.tuning.as_ref().map(|tuning| [tuning.candidates[0].0, tuning.candidates[1].0]);
+        let of = |policy: &str| sweep.cells.iter().find(|cell| &*cell.policy == policy).map(first);
+        assert_eq!(of("igp-ucb without privacy"), Some(expected), "{beta}");
+        assert_eq!(of("igp-ucb"), Some(expected.map(|_| if beta.contains("0.3") { [0.3, 2.0] } else { [0.05, 0.1] })), "{beta}");
+    }
 }
 
 #[test]

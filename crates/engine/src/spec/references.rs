@@ -7,6 +7,7 @@ use super::path;
 use super::reader::SpecReader;
 use super::sections::PointKeys;
 use super::sweep::{SweepPoint, SweepPoints};
+use super::tuning;
 use super::written::{nested, written_json};
 use privateer_config::params::{Node, Sink, Table, Value};
 use std::collections::{BTreeMap, BTreeSet};
@@ -69,6 +70,7 @@ pub(super) fn append(reader: &SpecReader<'_>, points: &SweepPoints, ends: &[usiz
             let label = if kind == self::kind(&cells[cell_idx]) { String::new() } else { of.to_string() };
             if !listed.contains(&wanted) && added.insert((wanted, label)) {
                 let role = Role::WithoutPrivacy(of.to_string());
+                tuning::add_factor_zero(&mut item);
                 add(reader, (points, ends, cell_idx), (&members, n_before), role, item, cells);
             }
         }

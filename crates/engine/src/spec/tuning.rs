@@ -42,3 +42,28 @@ pub(super) fn candidates(policy: &Table) -> Option<(u64, Vec<(f64, Table)>)> {
     };
     Some((pilot, factors.into_iter().map(at).collect()))
 }
+
+/// Lets a reference choose to explore nothing too, where its factors are the usual ones.
+///
+/// Noise of a mechanism makes a policy stay where it is; where nearly every point is best, that beats every factor without privacy, and
+/// privacy would seem to be worth something.
+pub(super) fn add_factor_zero(policy: &mut Table) {
+    let Some(written) = policy.get("beta") else { return };
+    let node = |value| Node { value, span: written.span.clone() };
+    let mut beta = match &written.value {
+        Value::Text(word) if word == "tuned" => {
+            let mut beta = Table { entries: Vec::new(), span: written.span.clone() };
+            beta.set("kind", node(Value::Text("tuned".to_owned())));
+            beta
+        }
+        Value::Table(table) if matches!(table.get("kind"), Some(Node { value: Value::Text(kind), .. }) if kind == "tuned") => table.clone(),
+        _ => return,
+    };
+    let is_order = beta.get("of").is_none_or(|of| matches!(&of.value, Value::Text(of) if of == "order"));
+    if is_order && beta.get("factors").is_none() {
+        let factors = [0.0].into_iter().chain(USUAL_FACTORS).map(|factor| node(Value::Float(factor))).collect();
+        beta.set("factors", node(Value::Array(factors)));
+        let beta = node(Value::Table(beta));
+        policy.set("beta", beta);
+    }
+}
