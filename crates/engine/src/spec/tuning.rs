@@ -56,7 +56,9 @@ pub(super) fn add_factor_zero(policy: &mut Table) {
             beta.set("kind", node(Value::Text("tuned".to_owned())));
             beta
         }
-        Value::Table(table) if matches!(table.get("kind"), Some(Node { value: Value::Text(kind), .. }) if kind == "tuned") => table.clone(),
+        Value::Table(table) if matches!(table.get("kind"), Some(Node { value: Value::Text(kind), .. }) if kind == "tuned") => {
+            table.clone()
+        }
         _ => return,
     };
     let is_order = beta.get("of").is_none_or(|of| matches!(&of.value, Value::Text(of) if of == "order"));
