@@ -158,6 +158,7 @@ pub const ROWS: &[Row] = &[
         "prices::a_hidden_descent_covers_a_replaced_sample",
     ),
     row(EveryIterate, &["giga-gaussian"], "prices::every_iterate_that_a_sample_moves_is_priced"),
+    row(ColumnScale, &["normalised-toeplitz", "sums-normalised-toeplitz"], "prices::no_column_is_longer_than_priced"),
     row(TreeNodes, &["tree", "sums-tree", "discrete-gaussian-sums"], "prices::every_node_that_holds_a_round_is_priced"),
     row(Neighbours, &["tree"], "prices::a_replaced_vector_moves_by_twice_its_norm"),
     unseen(

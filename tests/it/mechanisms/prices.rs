@@ -21,6 +21,22 @@ fn every_participation_is_priced() {
     }
 }
 
+/// What a row of each round changes in `C x` is no longer than the price says, and as long for the longest.
+#[test]
+fn no_column_is_longer_than_priced() {
+    for (name, rounds) in quote::FACTORISATIONS.into_iter().flat_map(|name| [(name, 1), (name, 9), (name, 64)]) {
+        let factorisation = quote::factorisation(name, rounds, Participation::ONCE).expect("a factorisation");
+        let priced = factorisation.sensitivity(Participation::ONCE);
+        let norm = |of: u64| {
+            let (mut rows, mut squares) = (factorisation.transform(1).expect("an exact form"), 0.0);
+            (0..rounds).for_each(|at| rows.next(&[f64::from(u8::from(at == of))], &mut |row| squares += row[0] * row[0]));
+            f64::sqrt(squares)
+        };
+        let longest = (0..rounds).map(norm).fold(0.0, f64::max);
+        assert!((longest / priced - 1.0).abs() < 1e-9, "{name} {rounds}: {longest} for {priced}");
+    }
+}
+
 /// No mechanism answers for a user who comes three times with the price of one answer: it asks for more or refuses.
 #[test]
 fn three_answers_never_cost_as_little_as_one() {

@@ -10,8 +10,10 @@ use crate::{Delta, Epsilon};
 
 /// Points of the grid per half of the root of the ranges' squares, which is the largest standard deviation of the loss.
 const POINTS: f64 = 96.0;
-/// Standard deviations of the loss that the grid reaches below 0 and beyond the largest epsilon.
-const REACH: f64 = 6.0;
+/// Standard deviations of the loss that the grid reaches below 0.
+const REACH: f64 = 3.0;
+/// Standard deviations to either side of its mean path that a loss is followed which ends at the largest epsilon.
+const WIDTH: f64 = 7.0;
 /// Share of delta that covers rounding.
 const ROUNDING: f64 = 1e-8;
 /// Most choices of the recursion: the time of a price grows with them, and later choices are small.
@@ -42,27 +44,30 @@ pub fn delta(squares: f64, rounds: u64, epsilon: f64) -> f64 {
 pub fn squares(budget: Epsilon, rounds: u64, delta: Delta) -> f64 {
     static KNOWN: Memo<(u64, u64, u64), f64> = Memo::new(1024);
     KNOWN.get((rounds, budget.get().to_bits(), delta.get().to_bits()), || {
-        let goal = budget.get();
-        let over = |root: f64| epsilon(root * root, rounds, delta) / goal - 1.0;
+        let over = |root: f64| libm::log(epsilon(root * root, rounds, delta) / budget.get());
+        let rho = zcdp::rho(budget, delta);
         // Less than the rounding of the root: the least that is returned keeps the budget.
-        let concentrated = libm::sqrt(8.0 * zcdp::rho(budget, delta)) * (1.0 - 1e-12);
-        let (mut low, mut high) = (concentrated, 1.1 * concentrated);
-        let (mut below, mut above) = (over(low), over(high));
-        while above <= 0.0 {
-            (low, below, high) = (high, above, 1.1 * high);
-            above = over(high);
-        }
-        // The loss is nearly proportional to the ranges, and 0 for small ones: chords, and now and then the middle.
-        for step in 1..100 {
-            if -2e-9 <= below {
+        let (mut low, mut high) = (libm::sqrt(8.0 * rho) * (1.0 - 1e-12), f64::INFINITY);
+        // The logarithm of the loss is nearly linear in that of the ranges, with the slope of a concentrated loss: secants.
+        let mut slope = libm::log(zcdp::epsilon(1.21 * rho, delta) / budget.get()) / libm::log(1.1);
+        let (mut at, mut before) = (1.05 * low, None);
+        for step in 0..60 {
+            let found = over(at);
+            if found <= 0.0 {
+                low = at
+            } else {
+                high = at
+            }
+            if (-2e-9..=0.0).contains(&found) || high < low * (1.0 + 1e-12) {
                 break;
             }
-            let share = if step % 3 == 0 { 0.5 } else { (-(below + 1e-9) / (above - below)).max(0.0) };
-            let at = low + share * (high - low);
-            match over(at) {
-                found if found <= 0.0 => (low, below) = (at, found),
-                found => (high, above) = (at, found),
+            if let Some((root, value)) = before.replace((at, found))
+                && f64::is_finite(found - value)
+            {
+                slope = (found - value) / libm::log(at / root);
             }
+            let next = at * libm::exp((-1e-9 - found) / slope);
+            at = if step < 8 && low < next && next < high { next } else { libm::sqrt(low * high.min(1.21 * low)) };
         }
         low * low
     })
@@ -76,8 +81,10 @@ struct Curve {
     zero: usize,
     /// Points at either end that are continued from the others.
     margin: usize,
-    /// `e^epsilon`.
+    /// `e^epsilon`, its inverse, and one over the distance to the next.
     odds: Vec<f64>,
+    inverse_odds: Vec<f64>,
+    inverse_gaps: Vec<f64>,
     deltas: Vec<f64>,
 }
 
@@ -97,33 +104,40 @@ impl Curve {
 
     /// Computes the curve of choices with these ranges, from the first to the last, and of later ones with this sum of squares.
     fn of(ranges: &[f64], rest: f64, most: f64) -> Option<Self> {
-        let deviation = 0.5 * libm::sqrt(ranges.iter().map(|range| range * range).sum::<f64>() + rest);
+        let total = ranges.iter().map(|range| range * range).sum::<f64>() + rest;
+        let deviation = 0.5 * libm::sqrt(total);
         let step = deviation / POINTS;
-        let reach = REACH * deviation;
-        if !(1e-5 < step && most + 3.0 * reach < 500.0) {
+        if !(1e-5 < step && most + 18.0 * deviation < 500.0) {
             return None;
         }
         let margin = (ranges.iter().copied().fold(0.0, f64::max) / step) as usize + 2;
         let zero = margin + (REACH * POINTS) as usize;
-        let size = zero + ((most + reach) / step) as usize + 2 + margin;
-        let loss = |at: usize| (at as f64 - zero as f64) * step;
-        let odds: Vec<f64> = (0..size).map(|at| libm::exp(loss(at))).collect();
+        // Of a loss that ends at `most`, with this share of its variance to come.
+        let top = |share: f64| most * share + WIDTH * deviation * libm::sqrt(share * (1.0 - share).max(0.0));
+        let highest = 0.5 * (most + libm::hypot(most, WIDTH * deviation));
+        let points = |top: f64| zero + (top / step) as usize + 3 + margin;
+        let size = points(highest);
+        let odds: Vec<f64> = (0..size).map(|at| libm::exp((at as f64 - zero as f64) * step)).collect();
+        let late = zcdp::deltas(zcdp::of_choice(libm::sqrt(rest)), (0..size).map(|at| at as f64 * step));
         // Delta at -x is that of the exchanged neighbours at x: 1 - e^-x + e^-x delta(x).
-        let deltas = (0..size).map(|at| {
-            let late = zcdp::delta(zcdp::of_choice(libm::sqrt(rest)), loss(at).abs());
-            if zero <= at { late } else { odds[at] * late - libm::expm1(loss(at)) }
-        });
-        let deltas = deltas.collect();
-        let mut curve = Self { step, zero, margin, odds, deltas };
-        curve.continue_ends();
+        let below = (0..zero).map(|at| odds[at] * late[zero - at] - libm::expm1(-((zero - at) as f64) * step));
+        let deltas = below.chain(late[..size - zero].iter().copied()).collect();
+        let inverse_odds = odds.iter().map(|odds| 1.0 / odds).collect();
+        let inverse_gaps = odds.windows(2).map(|odds| 1.0 / (odds[1] - odds[0])).collect();
+        let mut curve = Self { step, zero, margin, odds, inverse_odds, inverse_gaps, deltas };
+        curve.continue_ends(size);
         curve.make_convex();
-        ranges.iter().rev().for_each(|&range| curve.choose_before(range));
+        let mut known = rest;
+        for &range in ranges.iter().rev() {
+            known += range * range;
+            curve.choose_before(range, points(top(known / total)).min(size));
+        }
         Some(curve)
     }
 
-    /// Continues the curve to either side: downwards to 1 at odds of 0, upwards by its last value.
-    fn continue_ends(&mut self) {
-        let (first, last) = (self.margin, self.deltas.len() - 1 - self.margin);
+    /// Continues the first `size` points of the curve to either side: downwards to 1 at odds of 0, upwards by their last value.
+    fn continue_ends(&mut self, size: usize) {
+        let (first, last) = (self.margin, size - 1 - self.margin);
         let slope = (1.0 - self.deltas[first]) / self.odds[first];
         (0..first).for_each(|at| self.deltas[at] = 1.0 - slope * self.odds[at]);
         let least = self.deltas[last];
@@ -149,38 +163,67 @@ impl Curve {
         }
     }
 
-    /// Puts one more choice before those of the curve.
+    /// Puts one more choice before those of the curve, at its first `size` points.
     ///
     /// At odds y it is the largest value at y of a chord over `[z, e^range z]` with z at most y. Both ends of a chord lie on
-    /// lines between points of the grid. While the lines stay the same, the value is largest where z is the root of
-    /// `y y*/e^range`, y* the odds at which the lines meet.
-    fn choose_before(&mut self, range: f64) {
-        let (odds, deltas) = (&self.odds, &self.deltas);
-        let (whole, ratio, span) = ((range / self.step) as usize, libm::exp(range), libm::expm1(range));
-        let slopes: Vec<f64> = odds.windows(2).zip(deltas.windows(2)).map(|(y, d)| (d[1] - d[0]) / (y[1] - y[0])).collect();
-        let piece = |at: usize, other: usize, least: f64, most: f64| {
-            let height = |at: usize| deltas[at] - slopes[at] * odds[at];
-            let meet = (height(at) - height(other)) / (slopes[other] - slopes[at]);
-            Piece {
-                least,
-                most,
-                turn: libm::sqrt(meet / ratio),
-                low: (height(at), slopes[at]),
-                high: (height(other), ratio * slopes[other]),
+    /// lines between points of the grid. While the lines stay the same, the value grows with z until `z² = y y*/e^range`, y* the odds at
+    /// which the lines meet, and falls from there on. So it grows over all first pieces of z up to which no `z² e^range/y*` reaches y,
+    /// falls over all last ones from which on none is below y, and is largest in the few between them.
+    fn choose_before(&mut self, range: f64, size: usize) {
+        let (odds, inverse_odds, deltas) = (&self.odds[..size], &self.inverse_odds[..size], &self.deltas[..size]);
+        let (whole, ratio) = ((range / self.step) as usize, libm::exp(range));
+        let (inverse_ratio, inverse_span) = (1.0 / ratio, 1.0 / libm::expm1(range));
+        // Height at 0 and slope of the line from each point to the next.
+        let line = |((d, y), gap): ((&[f64], &f64), &f64)| {
+            let slope = (d[1] - d[0]) * gap;
+            (d[0] - slope * y, slope)
+        };
+        let lines: Vec<(f64, f64)> = deltas.windows(2).zip(odds).zip(&self.inverse_gaps).map(line).collect();
+        let mut pieces: Vec<Piece> = Vec::with_capacity(2 * size);
+        let mut largest = 0.0_f64;
+        let mut push = |low: (f64, f64), high: (f64, f64), meet: (f64, f64), (inverse_least, most): (f64, f64)| {
+            let (fall, bend) = (high.0 - low.0, ratio * (low.1 - high.1));
+            // Lines of a convex function meet between their pieces; those that are the same meet nowhere, and NaN becomes a bound.
+            let turn = (bend / fall).max(ratio * meet.0).min(ratio * meet.1);
+            largest = largest.max(most * most * turn);
+            pieces.push(Piece {
+                inverse_least,
+                turn,
+                rising: largest,
+                falling: 0.0,
+                height: (ratio * low.0 - high.0) * inverse_span,
+                slope: (ratio * high.1 - low.1) * inverse_span,
+                of_quotient: fall * inverse_span,
+                of_end: bend * inverse_span,
+            });
+        };
+        let ends = lines[whole..].windows(2).zip(inverse_odds[whole..].windows(2)).zip(&odds[whole + 1..]);
+        let starts = lines.iter().zip(inverse_odds.windows(2)).zip(&odds[1..]);
+        for (((low, inverse), next), ((high, inverse_high), middle)) in starts.zip(ends) {
+            let (least, middle) = (inverse[0], (inverse_high[1] * ratio, middle * inverse_ratio));
+            push(*low, high[0], (inverse_high[0], inverse[1]), (least, middle.1));
+            push(*low, high[1], (inverse_high[1], inverse[1]), (middle.0, *next));
+        }
+        let mut least = f64::INFINITY;
+        for piece in pieces.iter_mut().rev() {
+            least = least.min(piece.turn / (piece.inverse_least * piece.inverse_least));
+            piece.falling = least;
+        }
+        let (mut first, mut last) = (0, 0);
+        let value = |(at, (&y, &delta)): (usize, (&f64, &f64))| {
+            first += pieces[first..].iter().take_while(|piece| piece.rising < y).count();
+            last += pieces[last + 1..].iter().take_while(|piece| piece.falling <= y).count();
+            let [from, to] = [first, first.max(last)].map(|piece| piece.clamp(2 * (at - whole) - 1, 2 * at - 1));
+            let mut found = delta;
+            for pair in pieces[from..to + 2].windows(2) {
+                found = found.max(pair[0].value(y, pair[1].inverse_least));
             }
+            found
         };
-        let count = slopes.len() - whole - 1;
-        let middle = |at: usize| odds[at + whole + 1] / ratio;
-        let first: Vec<Piece> = (0..count).map(|at| piece(at, at + whole, odds[at], middle(at))).collect();
-        let second: Vec<Piece> = (0..count).map(|at| piece(at, at + whole + 1, middle(at), odds[at + 1])).collect();
-        let value = |at: usize| {
-            let (y, root) = (odds[at], libm::sqrt(odds[at]));
-            let largest = |pieces: &[Piece]| pieces.iter().map(|piece| piece.value(y, root, ratio, span)).fold(0.0, f64::max);
-            deltas[at].max(largest(&first[at - whole..at])).max(largest(&second[at - whole - 1..at]))
-        };
-        let chosen: Vec<f64> = (self.margin..deltas.len() - self.margin).map(value).collect();
+        let inner = self.margin..size - self.margin;
+        let chosen: Vec<f64> = odds.iter().zip(deltas).enumerate().take(inner.end).skip(inner.start).map(value).collect();
         self.deltas[self.margin..self.margin + chosen.len()].copy_from_slice(&chosen);
-        self.continue_ends();
+        self.continue_ends(size);
     }
 
     fn epsilon(&self, delta: Delta) -> f64 {
@@ -200,24 +243,27 @@ impl Curve {
     }
 }
 
-/// Chords whose ends stay on the same two lines: the lower end z in `[least, most]`, the upper one at `e^range z`.
+/// Chords from z, whose ends stay on the same two lines, to `e^range z`. At odds y, with `quotient = y/z`, their value is
+/// `height + slope y + of_quotient quotient + of_end z`.
 struct Piece {
-    least: f64,
-    most: f64,
-    /// Over the root of the odds, the best z.
+    /// One over the least z; the largest is the least of the next piece.
+    inverse_least: f64,
+    /// Square of the best quotient, over y.
     turn: f64,
-    /// Height at 0 and slope of the line of the lower end, in z.
-    low: (f64, f64),
-    /// The same for the upper end, in z.
-    high: (f64, f64),
+    /// Odds up to which no piece up to this one grows with z to its end, and from which on none from this one on falls from its start.
+    rising: f64,
+    falling: f64,
+    height: f64,
+    slope: f64,
+    of_quotient: f64,
+    of_end: f64,
 }
 
 impl Piece {
-    fn value(&self, y: f64, root: f64, ratio: f64, span: f64) -> f64 {
-        // Lines that are the same meet nowhere: NaN becomes `least`.
-        let z = (root * self.turn).max(self.least).min(self.most);
-        let quotient = y / z;
-        ((ratio - quotient) * (self.low.0 + self.low.1 * z) + (quotient - 1.0) * (self.high.0 + self.high.1 * z)) / span
+    /// Returns the largest value at odds y, with one over the largest z.
+    fn value(&self, y: f64, inverse_most: f64) -> f64 {
+        let quotient = libm::sqrt(y * self.turn).max(y * inverse_most).min(y * self.inverse_least);
+        self.height + self.slope * y + self.of_quotient * quotient + self.of_end * (y / quotient)
     }
 }
 

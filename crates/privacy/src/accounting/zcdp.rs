@@ -32,6 +32,25 @@ pub fn delta(rho: f64, epsilon: f64) -> f64 {
     libm::exp(log_delta(rho, epsilon)).min(1.0)
 }
 
+/// Returns upper bounds on [`delta`], and equal to it up to rounding, at rising epsilons that are close to each other.
+pub fn deltas(rho: f64, epsilons: impl Iterator<Item = f64>) -> Vec<f64> {
+    // Any order bounds delta. The best of the epsilon before is nearly the best, and Newton's steps in its logarithm are few.
+    let mut u = None;
+    let at = |epsilon: f64| {
+        if rho <= 0.0 {
+            return 0.0;
+        }
+        let mut order = u.unwrap_or_else(|| best_order(rho, epsilon));
+        for _ in 0..3 {
+            let change = slope(rho, epsilon, order) / (2.0 * order * rho + 1.0 / (order + 1.0));
+            order *= libm::exp(-change.clamp(-2.0, 2.0));
+        }
+        u = Some(order);
+        libm::exp(log_delta_of(rho, epsilon, order)).min(1.0)
+    };
+    epsilons.map(at).collect()
+}
+
 /// Returns the least epsilon >= 0 that `rho` alone guarantees at `delta`.
 /// Rounded to the private side.
 pub fn epsilon(rho: f64, delta: Delta) -> f64 {
@@ -62,8 +81,22 @@ pub fn textbook_rho(epsilon: Epsilon, delta: Delta) -> f64 {
 }
 
 fn log_delta(rho: f64, epsilon: f64) -> f64 {
-    // The logarithm is convex in the order a; its slope is (2a - 1) rho - epsilon + ln(1 - 1/a). Here u = a - 1 > 0.
-    let slope = |u: f64| (2.0 * u + 1.0) * rho - epsilon - libm::log1p(1.0 / u);
+    log_delta_of(rho, epsilon, best_order(rho, epsilon))
+}
+
+/// Returns the logarithm of the bound of order 1 + u.
+fn log_delta_of(rho: f64, epsilon: f64, u: f64) -> f64 {
+    u * ((u + 1.0) * rho - epsilon) - libm::log1p(u) - u * libm::log1p(1.0 / u)
+}
+
+/// Returns the slope of this logarithm, which is convex in u.
+fn slope(rho: f64, epsilon: f64, u: f64) -> f64 {
+    (2.0 * u + 1.0) * rho - epsilon - libm::log1p(1.0 / u)
+}
+
+/// Returns the u of the least bound.
+fn best_order(rho: f64, epsilon: f64) -> f64 {
+    let slope = |u: f64| slope(rho, epsilon, u);
     let (mut low, mut high) = (1e-300, 1.0);
     while slope(high) < 0.0 && high < 1e300 {
         (low, high) = (high, 4.0 * high);
@@ -77,8 +110,7 @@ fn log_delta(rho: f64, epsilon: f64) -> f64 {
             high = middle;
         }
     }
-    let u = high;
-    u * ((u + 1.0) * rho - epsilon) - libm::log1p(u) - u * libm::log1p(1.0 / u)
+    high
 }
 
 #[cfg(test)]

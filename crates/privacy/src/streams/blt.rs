@@ -100,19 +100,41 @@ impl Blt {
         })
     }
 
-    /// Returns the variances on the prefixes where what the noise gains in each round is divided by a factor.
+    /// Returns the squared norms of the columns where each row is multiplied by a scale.
+    ///
+    /// Sums over later rows of their squared scales times products of two decay rates' powers follow from those of the round after.
+    pub(super) fn column_squares(&self, rows: &[f64]) -> Vec<f64> {
+        let pairs = self.theta.iter().zip(&self.omega);
+        let pairs = pairs.clone().flat_map(|(a, v)| pairs.clone().map(move |(b, w)| (a * b, v * w)));
+        let mut sums: Vec<(f64, f64, f64)> = pairs.map(|(decay, weight)| (decay, weight, 0.0)).collect();
+        let of_row = |row: &f64| {
+            let own = row * row;
+            let later = sums.iter_mut().map(|(decay, weight, sum)| {
+                let later = *weight * *sum;
+                *sum = own + *decay * *sum;
+                later
+            });
+            own + later.sum::<f64>()
+        };
+        let mut squares: Vec<f64> = rows.iter().rev().map(of_row).collect();
+        squares.reverse();
+        squares
+    }
+
+    /// Returns the variances on the prefixes where the draw of each round is divided by the scale of its row, and what the noise gains
+    /// in it by that of its column.
     ///
     /// Covariances of the buffers, and of each with the prefix, follow from those of the round before.
-    pub(super) fn variances_over(&self, factors: &[f64]) -> Vec<f64> {
+    pub(super) fn variances_over(&self, rows: &[f64], columns: &[f64]) -> Vec<f64> {
         let n = self.buffers();
         let (mut between, mut with_prefix, mut variance) = (vec![0.0; n * n], vec![0.0; n], 0.0);
-        let of_round = |factor: &f64| {
+        let of_round = |(row, column): (&f64, &f64)| {
             let with_gain: Vec<f64> = between.chunks_exact(n.max(1)).map(|row| -dot(row, &self.omega)).collect();
-            let gain = 1.0 - dot(&with_gain, &self.omega);
+            let gain = 1.0 / (row * row) - dot(&with_gain, &self.omega);
             let gain_with_prefix = -dot(&with_prefix, &self.omega);
-            variance += (2.0 * gain_with_prefix + gain / factor) / factor;
+            variance += (2.0 * gain_with_prefix + gain / column) / column;
             for (i, a) in self.theta.iter().enumerate() {
-                with_prefix[i] = a * with_prefix[i] + gain_with_prefix + (a * with_gain[i] + gain) / factor;
+                with_prefix[i] = a * with_prefix[i] + gain_with_prefix + (a * with_gain[i] + gain) / column;
                 for (j, b) in self.theta.iter().enumerate() {
                     let cell = &mut between[i * n + j];
                     *cell = a * b * *cell + a * with_gain[i] + b * with_gain[j] + gain;
@@ -120,7 +142,7 @@ impl Blt {
             }
             variance
         };
-        factors.iter().map(of_round).collect()
+        rows.iter().zip(columns).map(of_round).collect()
     }
 
     /// Advances a scalar stream by one step: returns what the prefix gains from a fresh draw.
