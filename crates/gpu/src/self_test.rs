@@ -8,7 +8,6 @@ use super::layout::{self, LayoutShape};
 use super::pipeline::Pass;
 use super::readback::read;
 use privateer_backend::BackendError;
-use privateer_backend::device::Precision;
 
 /// Results per pair in the shader `arithmetic`.
 pub(super) const RESULTS: usize = 10;
