@@ -75,11 +75,11 @@ impl RunningError {
     pub fn open(&mut self, row: &[f64], k: usize, direction: f64, depth: f64, known: Option<KnownPoint>) {
         let sum: f64 = row[..k].iter().map(|weight| weight.abs()).sum();
         let last = row.get(k).map_or(0.0, |weight| weight.abs());
-        let most = (k as f64 + 3.0).min(dot_depth(k) + 7.0);
+        let most = k as f64 + 3.0;
         let (mut solves, mut before, mut partial, mut beyond) = (0.0, 0.0, 0.0, 0.0);
         for (i, weight) in row[..k].iter().enumerate() {
             // Of a partial sum of a dot, entry i goes through the additions from its own on.
-            solves += weight.abs() * most.min(dot_depth(k - i + 7) + 7.0);
+            solves += weight.abs() * most.min((dot_depth(k - i + 7) + 1.0).max(6.0));
             before += weight.abs();
             // The sum up to entry i is at most that of its magnitudes, and lacks to u what follows.
             let after = (sum - before + last).max(0.0);
@@ -93,8 +93,8 @@ impl RunningError {
             self.sums += (dot_depth(row.len()) + 1.0) * (sum + last);
             self.products = 0.0;
         } else {
-            self.sums += partial + 2.0 * (sum + last);
-            self.products = (depth + 1.0 + beyond) * direction;
+            self.sums += partial + sum + last;
+            self.products = (depth + 2.0 + beyond) * direction;
         }
         (self.sum, self.known) = (sum, known);
         self.begin(direction);
@@ -174,8 +174,8 @@ impl RunningError {
     pub fn of_factor(&self, setting: RoundingSetting, n: usize) -> [f64; 2] {
         let RoundingSetting { prior, ridge, n_visited, .. } = setting;
         let Some(weights) = self.weights(setting) else { return [f64::INFINITY; 2] };
-        let (k, n, unit) = (n_visited as f64, n as f64, HIGHER_ORDERS * U);
-        let form = (n + 2.0) * n + (k + 3.0) * (n + 1.0);
+        let (k, root, n, unit) = (n_visited as f64, dot_depth(n) + 2.0, n as f64, HIGHER_ORDERS * U);
+        let form = root * n + (k + 3.0) * (n + 1.0);
         [unit * form * prior, unit * 2.0 * (k + 3.0) * (prior * (prior + ridge) * k.min(n)).sqrt() * weights]
     }
 

@@ -298,7 +298,7 @@ impl WeightModel {
     /// Bounds the error of the variance of [`WeightModel::factor`], see [`crate::score::Factor::error`].
     pub fn factor_error(&self, prior: f64) -> f64 {
         let taken = (self.waiting.len() as f64 + 3.0) * self.trace.max(1.0).sqrt();
-        HIGHER_ORDERS * U * prior * ((self.n as f64 + 4.0) * self.trace.max(1.0) + taken)
+        HIGHER_ORDERS * U * prior * ((dot_depth(self.n) + 4.0) * self.trace.max(1.0) + taken)
     }
 }
 
