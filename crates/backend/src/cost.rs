@@ -6,7 +6,7 @@
 //! it is considered.
 
 use crate::UpdateKind;
-use crate::device::Precision;
+use crate::device::{PLANE_NUMBERS, Precision};
 use crate::precision::{F64Rate, ScreenedBasis};
 use std::fmt;
 
@@ -82,8 +82,6 @@ const HOST_POINT_F32: f64 = 7.5e-9;
 const SUBMISSION: f64 = 170.0e-6;
 /// Trials in a submission at most, as the backend sends them.
 const LANES: u64 = 1024;
-/// Bytes that passes read and write for each point: four planes and their changes.
-const PLANE_NUMBERS: f64 = 7.0;
 /// Share of peak rates that passes reach.
 const REACHED: f64 = 0.5;
 
@@ -145,7 +143,7 @@ impl Workload {
             // Evaluated, at some forty operations each.
             (WorkColumns::Own(k), _) => (20.0 * n * k as f64, 0.0),
         };
-        (operations / flops + size * (PLANE_NUMBERS * n + read) / rates.copy_bytes) / REACHED
+        (operations / flops + size * (PLANE_NUMBERS as f64 * n + read) / rates.copy_bytes) / REACHED
     }
 }
 

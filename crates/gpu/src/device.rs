@@ -144,7 +144,10 @@ impl Gpu {
             replacements: options.replacements,
             pipelines: Mutex::default(),
         };
-        shared.has_f64 = wants_f64 && shared.computes_in_f64().unwrap_or(false);
+        if !shared.computes_in::<f32>()? {
+            return Err(BackendError::unsuitable(format!("{} does not round in f32 as error bounds assume", shared.facts.name)));
+        }
+        shared.has_f64 = wants_f64 && shared.computes_in::<f64>().unwrap_or(false);
         if subgroups && !shared.reduces_as_it_should().unwrap_or(false) {
             shared.subgroups = false;
             shared.pipelines = Mutex::default();

@@ -11,7 +11,7 @@ use privateer_gp::posterior::REBUILD_EVERY;
 use std::sync::Arc;
 
 /// Planes of a lane: p, mean, variance, its error, and the function.
-const LANE_PLANES: usize = 5;
+pub const LANE_PLANES: usize = 5;
 
 /// Numbers before the rounds of a job, and numbers a round; words before the actions of an answer.
 const JOB_HEADER: usize = 8;

@@ -1,8 +1,9 @@
 //! Tests the host's layout against that of the shaders, as recorded by the build.
 
+use super::lanes::LANE_PLANES;
 use super::layout::{self, LayoutShape, N_NUMBERS, WORK_BYTES, number_values, work_words};
 use super::pipeline::{Access, SHADERS, STRUCTS};
-use privateer_backend::device::{Numbers, Precision, Work};
+use privateer_backend::device::{Numbers, PLANE_NUMBERS, PLANES, Precision, Work};
 
 #[test]
 fn bindings_have_the_numbers_that_the_host_uses() {
@@ -43,6 +44,22 @@ fn bindings_have_the_numbers_that_the_host_uses() {
             let storage = entry.bindings.iter().filter(|binding| binding.access != Access::Uniform).count();
             assert!(storage <= 8, "{} {} binds {storage} storage buffers", shader.name, entry.name);
         }
+    }
+}
+
+/// Compares the planes of the shaders' text with those of the host, and the uses of them in a round with those that costs count.
+#[test]
+fn shaders_use_the_planes_that_the_host_counts() {
+    for shader in SHADERS {
+        match shader.name {
+            "update" => {
+                let (_, round) = shader.body.split_once("fn updated(").expect("the round of a point");
+                assert_eq!(round.matches("planes[").count(), PLANE_NUMBERS);
+            }
+            "trial" => assert!(shader.body.contains(&format!("planes_at = lane * {LANE_PLANES}u * TILE"))),
+            _ => {}
+        }
+        assert!(shader.body.contains(&format!("return (slot * {PLANES}u + which) * shape.stride;")), "{}", shader.name);
     }
 }
 

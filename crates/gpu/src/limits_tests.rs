@@ -2,7 +2,8 @@
 //!
 //! With subgroups and without.
 
-use super::device::GpuOptions;
+use super::adapters::AdapterChoice;
+use super::device::{Gpu, GpuOptions, Replacement};
 use super::tests::{open, open_replaced, played, played_in_all};
 use privateer_backend::device::{Device, Precision};
 use privateer_backend::reference::cases::{CaseDraws, OwnedWork, TestBasis, TestGram, script};
@@ -40,13 +41,8 @@ fn tightened_limits() {
         }
     }
     // Eight threads are too few for any pass.
-    assert!(open_refused(GpuOptions { max_threads: Some(8), ..GpuOptions::default() }));
-}
-
-fn open_refused(options: GpuOptions) -> bool {
-    let Some(gpu) = open(options) else { return true };
-    let basis = TestBasis::features(&mut CaseDraws(1), 30, 3);
-    gpu.tables(&basis.to_basis(), Precision::F32).is_err()
+    let too_few = GpuOptions { max_threads: Some(8), ..GpuOptions::default() };
+    assert!(Gpu::with_options(AdapterChoice::Any, too_few).is_err());
 }
 
 /// Reductions by subgroups and by halves keep the bounds, for every workgroup size.
@@ -81,6 +77,7 @@ fn wrong_subgroups_are_not_used() {
         ("subgroupMax(mine.mean)", "mine.mean"),
         ("subgroupAdd(mine.counts)", "mine.counts"),
         ("other = 1u;", "other = 2u;"),
+        ("value = -value;", "value = subgroupMax(-value);"),
     ] {
         let Some(gpu) = open_replaced("reduction", from, to, Some(64)) else { return };
         assert!(!gpu.shared().subgroups, "{to}");
@@ -104,6 +101,21 @@ fn wrong_f64_is_not_used() {
     ] {
         let gpu = open_replaced("arithmetic", from, to, None).expect("open before");
         assert!(!gpu.computes_in(Precision::F64), "{to}");
+    }
+}
+
+/// A device whose f32 is off by a roundoff is refused.
+#[test]
+fn wrong_f32_is_refused() {
+    let Some(_) = open(GpuOptions::default()) else { return };
+    for (from, to) in [
+        ("Out(a * b)", "Out(a * b * Real(1.0000001))"),
+        ("Out(a + b)", "Out((a + b) * Real(0.9999999))"),
+        ("Out(a / b)", "Out(a / b * Real(1.000001))"),
+    ] {
+        let replacements = vec![Replacement { shader: "arithmetic", from, to }];
+        let opened = Gpu::with_options(AdapterChoice::Any, GpuOptions { replacements, ..GpuOptions::default() });
+        assert!(opened.is_err_and(|problem| problem.to_string().contains("does not round in f32")), "{to}");
     }
 }
 

@@ -1,6 +1,6 @@
-//! Tests a device when it is opened: f64 arithmetic and reductions by subgroups.
+//! Tests a device when it is opened: arithmetic in both types and reductions by subgroups.
 //!
-//! A feature that fails its test is not used.
+//! A feature that fails its test is not used; a device that fails in f32 is refused.
 
 use super::buffers::{GpuNumber, filled, storage, uniform};
 use super::device::{GpuShared, run};
@@ -8,7 +8,6 @@ use super::layout::{self, LayoutShape};
 use super::pipeline::Pass;
 use super::readback::read;
 use privateer_backend::BackendError;
-use privateer_backend::device::Precision;
 
 /// Results per pair in the shader `arithmetic`.
 pub(super) const RESULTS: usize = 10;
@@ -16,6 +15,9 @@ pub(super) const RESULTS: usize = 10;
 /// Results per workgroup in the shader `reduction`, and number of workgroups tested.
 const REDUCED: usize = 5;
 const GROUPS: usize = 4;
+
+/// Most steps of the loop that threads leave one after the other before the reduction; each changes the sign.
+const TURNS: usize = 4;
 
 impl GpuShared {
     /// Runs a shader on numbers and returns its results.
@@ -42,34 +44,35 @@ impl GpuShared {
         self.computed("arithmetic", &flat, pairs.len(), 1, pairs.len() * RESULTS)
     }
 
-    /// Returns whether f64 arithmetic is correct.
+    /// Returns whether arithmetic in a type is correct.
     ///
     /// Sums, differences, products and integers must be exact to the last bit, quotients and square roots within the
     /// permitted error. A dot product may be summed in any order, a difference of nearly equal numbers may be contracted.
-    pub fn computes_in_f64(&self) -> Result<bool, BackendError> {
-        let pairs: Vec<[f64; 2]> = (0..64)
+    pub fn computes_in<R: GpuNumber>(&self) -> Result<bool, BackendError> {
+        let pairs: Vec<[R; 2]> = (0..64)
             .map(|i| {
                 let a = (f64::from(i) + 0.1) * std::f64::consts::PI / 7.0;
                 let b = (if i % 2 == 0 { 1.0 } else { -1.0 }) * (f64::from(i * i) + 1.0 / 3.0) * std::f64::consts::E / 11.0;
-                [a, b]
+                [R::of(a), R::of(b)]
             })
             .collect();
         let results = self.arithmetic(&pairs)?;
-        let (exact, magnitude) = pairs.iter().fold((0.0, 0.0), |(sum, all), [a, b]| (sum + a * b, all + (a * b).abs()));
-        let rounded = |got: f64, want: f64, roundoffs: f64, magnitude: f64| {
-            (got - want).abs() <= roundoffs * Precision::F64.unit() * magnitude
+        let wide = |pair: &[R; 2]| pair.map(R::wide);
+        let (exact, magnitude) = pairs.iter().map(wide).fold((0.0, 0.0), |(sum, all), [a, b]| (sum + a * b, all + (a * b).abs()));
+        let rounded = |got: R, want: f64, roundoffs: f64, magnitude: f64| {
+            (got.wide() - want).abs() <= roundoffs * R::PRECISION.unit() * magnitude
         };
-        let near = |got: f64, want: f64, roundoffs: f64| (got - want).abs() <= roundoffs * Precision::F64.unit() * want.abs();
-        Ok(pairs.iter().zip(results.chunks_exact(RESULTS)).all(|([a, b], got)| {
-            got[0] == a + b
-                && got[1] == a - b
-                && got[2] == a * b
-                && near(got[3], a / b, 8.0)
-                && near(got[4], a.sqrt(), 16.0)
-                && got[5] == a.floor()
-                && got[6] == b.trunc()
+        Ok(pairs.iter().zip(results.chunks_exact(RESULTS)).all(|(pair, got)| {
+            let [a, b] = wide(pair);
+            got[0] == pair[0] + pair[1]
+                && got[1] == pair[0] - pair[1]
+                && got[2] == pair[0] * pair[1]
+                && rounded(got[3], a / b, 8.0, (a / b).abs())
+                && rounded(got[4], a.sqrt(), 16.0, a.sqrt())
+                && got[5] == R::of(a.floor())
+                && got[6] == R::of(b.trunc())
                 && rounded(got[8], exact, 2.0 * pairs.len() as f64, magnitude)
-                && rounded(got[9], *b, 4.0, a * a + b.abs())
+                && rounded(got[9], b, 4.0, a * a + b.abs())
         }))
     }
 
@@ -83,16 +86,18 @@ impl GpuShared {
         // Multiples of the golden ratio, modulo 1: the extremes are at another position in each workgroup.
         let turns = |i: usize| 0.618_033_988_749_894_9 * (i * i + 7 * i + 1) as f64;
         let numbers: Vec<R> = (0..GROUPS * threads).map(|i| R::of(turns(i) - turns(i).floor() - 0.5)).collect();
-        let found = self.computed("reduction", &numbers, 0, GROUPS, GROUPS * REDUCED)?;
+        let found = self.computed("reduction", &numbers, TURNS, GROUPS, GROUPS * REDUCED)?;
         let most = |values: &[R], of: &dyn Fn(R) -> R| values.iter().fold(-R::LARGEST, |most, &value| most.larger(of(value)));
         Ok(numbers.chunks_exact(threads).zip(found.chunks_exact(REDUCED)).all(|(values, found)| {
+            // Thread `i` changes the sign `TURNS - i % TURNS` times.
+            let values: Vec<R> = values.iter().enumerate().map(|(i, &value)| if i % 2 == 0 { value } else { -value }).collect();
             let positive = values.iter().filter(|&&value| R::default() < value).count();
             found
                 == [
-                    most(values, &|value| value),
-                    most(values, &|value| -value),
-                    most(values, &|value| value * value),
-                    most(values, &R::magnitude),
+                    most(&values, &|value| value),
+                    most(&values, &|value| -value),
+                    most(&values, &|value| value * value),
+                    most(&values, &R::magnitude),
                     R::of(positive as f64),
                 ]
         }))

@@ -20,8 +20,8 @@ pub use loop_domain::{LoopDomain, MOST_VISITED};
 pub use pack::{Numbers, OwnPoints, Packed, Parcel, SlotShape, TOGETHER, Upload, Work};
 pub use real::Real;
 pub use tables::{
-    Chunk, Coordinates, DeviceColumns, Extent, KernelNumbers, MADE_GRAM_BYTES, PLANES, TILE, coordinates, feature_columns,
-    features_base, features_error, gram_base, gram_columns, kernel_error, no_form,
+    Chunk, Coordinates, DeviceColumns, Extent, KernelNumbers, MADE_GRAM_BYTES, PLANE_NUMBERS, PLANES, TILE, coordinates,
+    feature_columns, features_base, features_error, gram_base, gram_columns, kernel_error, no_form,
 };
 pub use types::{Answer, CAPACITY, DeviceBand, NewMean, Precision, SlotWork, Start, Visit};
 pub use whole::{DeviceLanes, DeviceRounds};

@@ -11,6 +11,9 @@ pub const TILE: usize = 256;
 /// Planes of a slot, in this order: `p`, mean, variance, error of the variance.
 pub const PLANES: usize = 4;
 
+/// Numbers of a point's planes that a round reads and writes: it reads all, and writes all but `p`.
+pub const PLANE_NUMBERS: usize = 2 * PLANES - 1;
+
 /// Largest size in bytes of a Gram matrix that is computed once from its form and kept whole.
 ///
 /// Columns of a larger matrix are evaluated whenever they are needed.

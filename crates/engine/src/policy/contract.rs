@@ -6,7 +6,7 @@ use privateer_config::facts::Facts;
 use privateer_gp::kernel::Kernel;
 use privateer_gp::posterior::{Posterior, SketchedPosterior};
 use privateer_gp::score::{AxisFeatures, Basis, Change, FeatureTable, GramSource, Moments, ScoreModel};
-use privateer_gp::{KernelGram, Points, ProductDomain, TrainReadings};
+use privateer_gp::{KernelGram, Plays, Points, ProductDomain, TrainReadings};
 use privateer_numerics::rng::{Stream, Streams};
 use privateer_privacy::curator::ReleasedInputs;
 use privateer_privacy::sums::{SumsFacts, SumsNeed};
@@ -247,26 +247,27 @@ impl Problem {
     }
 }
 
-/// Caches the feature tables of one problem, by the `Debug` text of the plan that built them.
+/// Caches the feature tables of one problem with their prior bounds, by the `Debug` text of the plan that built them.
 #[derive(Debug, Default)]
-pub struct TableCache(Mutex<Vec<(String, Arc<FeatureTable>)>>);
+pub struct TableCache(Mutex<Vec<(String, Arc<FeatureTable>, f64)>>);
 
 impl TableCache {
-    /// Returns the table of an equal plan if it exists, else builds one.
+    /// Returns the table of an equal plan and its [`Plays::prior_bound`] if they exist, else builds them.
     ///
     /// Other threads wait while a table is being built.
     ///
     /// # Errors
     /// As [`FeaturesPlan::build`].
-    pub fn table(&self, plan: &dyn FeaturesPlan, problem: &Problem) -> Result<Arc<FeatureTable>, Error> {
+    pub fn table(&self, plan: &dyn FeaturesPlan, problem: &Problem) -> Result<(Arc<FeatureTable>, f64), Error> {
         let mut tables = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let key = format!("{plan:?}");
-        if let Some((_, table)) = tables.iter().find(|(known, _)| *known == key) {
-            return Ok(Arc::clone(table));
+        if let Some((_, table, bound)) = tables.iter().find(|(known, ..)| *known == key) {
+            return Ok((Arc::clone(table), *bound));
         }
         let table = Arc::new(plan.build(problem)?);
-        tables.push((key, Arc::clone(&table)));
-        Ok(table)
+        let bound = Plays::new(Arc::clone(&table), plan.axes(problem)).prior_bound();
+        tables.push((key, Arc::clone(&table), bound));
+        Ok((table, bound))
     }
 }
 

@@ -32,7 +32,7 @@ pub fn parse(args: &Args<'_>) -> PolicyPlan {
     PolicyPlan::new(move |problem: &Problem| -> Result<Box<dyn PolicyMaker>, Error> {
         // Over a product domain the points cannot be listed.
         problem.shared()?;
-        let table = problem.tables.table(features.as_ref(), problem)?;
+        let (table, _) = problem.tables.table(features.as_ref(), problem)?;
         let facts = features.facts(problem, &table);
         let needs = 12.0 * table.n_points as f64 * table.n_features as f64;
         allow(problem.memory_bytes, "the features of all points", needs, "lower `features` or the domain's points")?;

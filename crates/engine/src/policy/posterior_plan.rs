@@ -4,7 +4,6 @@ use super::{FeaturesPlan, InputNoiseModel, KnownInputs, Problem, Setting, Shared
 use privateer_config::error::{Diagnostic, Error};
 use privateer_config::facts::Facts;
 use privateer_config::params::Args;
-use privateer_gp::Plays;
 use privateer_gp::kernel::Kernel;
 use privateer_gp::posterior::{CovariancePosterior, ExactPosterior, FeaturePosterior, Posterior};
 use privateer_gp::score::{AxisFeatures, Basis, FeatureTable, GramSource};
@@ -82,9 +81,8 @@ impl PosteriorPlan {
                 return Diagnostic::new("an exact posterior needs a list of points").refuse();
             }
             (Self::Features(plan), _) => {
-                let table = problem.tables.table(plan.as_ref(), problem)?;
+                let (table, prior_bound) = problem.tables.table(plan.as_ref(), problem)?;
                 let axes = plan.axes(problem);
-                let prior_bound = Plays::new(Arc::clone(&table), axes.clone()).prior_bound();
                 let facts = plan.facts(problem, &table);
                 PreparedPosterior::Features { table, axes, prior_bound, facts }
             }

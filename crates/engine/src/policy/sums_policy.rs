@@ -57,7 +57,7 @@ fn prepare(
     keys: SumsKeys,
     features: &Arc<dyn FeaturesPlan>,
 ) -> Result<Box<dyn PolicyMaker>, Error> {
-    let table = problem.tables.table(features.as_ref(), problem)?;
+    let (table, prior_bound) = problem.tables.table(features.as_ref(), problem)?;
     let axes = features.axes(problem);
     let facts = features.facts(problem, &table);
     let plays = Plays::new(Arc::clone(&table), axes.clone());
@@ -69,7 +69,7 @@ fn prepare(
     Ok(Box::new(SumsMaker(Arc::new(SumsPolicyShared {
         kind,
         keys,
-        prior_bound: plays.prior_bound(),
+        prior_bound,
         axes,
         facts,
         need: SumsNeed {

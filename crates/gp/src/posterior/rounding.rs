@@ -73,22 +73,28 @@ impl RunningError {
 
     /// Adds the row of a new streak, whose first `k` entries come from a solve with the transposed factor.
     pub fn open(&mut self, row: &[f64], k: usize, direction: f64, depth: f64, known: Option<KnownPoint>) {
-        let (mut sum, mut weighted) = (0.0, 0.0);
-        for weight in &row[..k] {
-            // Entry i of the row is the i-th of the summands of u: it goes through all later additions.
-            sum += weight.abs();
-            weighted += sum;
-        }
+        let sum: f64 = row[..k].iter().map(|weight| weight.abs()).sum();
         let last = row.get(k).map_or(0.0, |weight| weight.abs());
-        self.solves = (k as f64 + 3.0).min(dot_depth(k) + 7.0) * sum;
+        let most = k as f64 + 3.0;
+        let (mut solves, mut before, mut partial, mut beyond) = (0.0, 0.0, 0.0, 0.0);
+        for (i, weight) in row[..k].iter().enumerate() {
+            // Of a partial sum of a dot, entry i goes through the additions from its own on.
+            solves += weight.abs() * most.min((dot_depth(k - i + 7) + 1.0).max(6.0));
+            before += weight.abs();
+            // The sum up to entry i is at most that of its magnitudes, and lacks to u what follows.
+            let after = (sum - before + last).max(0.0);
+            partial += before.min(after);
+            beyond += f64::from(after < before);
+        }
+        self.solves = solves;
         self.sums = 2.0 * (sum + last);
         if depth == 0.0 {
             // The row is the direction, and exact scores multiply it by covariances.
             self.sums += (dot_depth(row.len()) + 1.0) * (sum + last);
             self.products = 0.0;
         } else {
-            self.sums += weighted + 2.0 * (sum + last);
-            self.products = (depth + 1.0) * direction;
+            self.sums += partial + sum + last;
+            self.products = (depth + 2.0 + beyond) * direction;
         }
         (self.sum, self.known) = (sum, known);
         self.begin(direction);
@@ -149,10 +155,16 @@ impl RunningError {
             let of_leverage = unit * (ridge * scale.sqrt() * self.sum * solved * (2.0 * k + 6.0) + 9.0 / before);
             unit * (k + 3.0) * scale.sqrt() * solved * weights + of_leverage / (leverage.max(of_leverage) * ridge).sqrt()
         });
-        let closed = self.rotated.map_or([0.0; 3], |Rotated { squares, rest }| {
-            let of_vectors = 17.0 * rest * scale.sqrt().max(1.0);
-            let linear = 6.0 * scale + 4.0 * (prior * squares).sqrt();
-            [unit * 5.0 * prior, unit * linear * weights, unit * of_vectors * weights * weights]
+        let closed = self.rotated.map_or([0.0; 3], |Rotated { entries, squares, rest }| {
+            // The larger of two bounds of the products with the columns, for a point whose variance is the regularizer, is left out.
+            let by_weights = entries * self.observations < prior;
+            let [constant, linear, share] = if by_weights {
+                [0.0, 0.0, 11.0 * entries]
+            } else {
+                [5.0 * prior, 6.0 * (prior * entries.min(scale)).sqrt(), 0.0]
+            };
+            let linear = linear + 4.0 * (prior * squares).sqrt();
+            [unit * constant, unit * linear * weights, unit * (share + 17.0 * rest) * weights * weights]
         });
         let row = unit * (scale * self.solves + prior * self.sums + prior.sqrt() * self.products);
         RowError { row, share, closed }
@@ -162,8 +174,8 @@ impl RunningError {
     pub fn of_factor(&self, setting: RoundingSetting, n: usize) -> [f64; 2] {
         let RoundingSetting { prior, ridge, n_visited, .. } = setting;
         let Some(weights) = self.weights(setting) else { return [f64::INFINITY; 2] };
-        let (k, n, unit) = (n_visited as f64, n as f64, HIGHER_ORDERS * U);
-        let form = (n + 2.0) * n + (k + 3.0) * (n + 1.0);
+        let (k, root, n, unit) = (n_visited as f64, dot_depth(n) + 2.0, n as f64, HIGHER_ORDERS * U);
+        let form = root * n + (k + 3.0) * (n + 1.0);
         [unit * form * prior, unit * 2.0 * (k + 3.0) * (prior * (prior + ridge) * k.min(n)).sqrt() * weights]
     }
 
@@ -173,7 +185,7 @@ impl RunningError {
     fn weights(&self, setting: RoundingSetting) -> Option<f64> {
         let RoundingSetting { prior, ridge, n_visited, depth } = setting;
         let scale = prior + ridge;
-        let entry = U * ((n_visited as f64 + 10.0 + depth + 16.0 * self.rotations) * scale + 2.0 * self.rest);
+        let entry = U * ((n_visited as f64 + 10.0 + depth + 16.0 * self.rotations) * scale + 17.0 * self.rest);
         let (ratio, share) = (self.observations / ridge, entry * self.observations / ridge);
         // The rest of the regularizer is left.
         (share <= 0.5).then(|| (ratio / (1.0 - share)).sqrt())

@@ -140,6 +140,7 @@ impl WeightModel {
                 take(&mut self.inverse, n, &self.waiting);
                 self.drift += self.waiting.len() as f64 * self.trace.max(1.0).sqrt() + 2.0 * self.trace;
                 self.trace_inverse();
+                self.drift -= 2.0 * self.trace;
                 self.waiting.clear();
                 self.prior = false;
             }
@@ -285,7 +286,7 @@ impl WeightModel {
     /// Derivation: `docs/derivations/posterior-rounding.md`.
     pub fn state_error(&self, prior: f64) -> StateError {
         let (n, depth, norm) = (self.n as f64, dot_depth(self.n), self.trace.max(1.0).sqrt());
-        let evaluated = (n + 3.0 * depth + 8.0) * norm + self.waiting.len() as f64 + 12.0;
+        let evaluated = (3.0 * depth + 8.0) * norm + n + self.waiting.len() as f64 + 12.0;
         let coefficient = self.streak.map_or(0.0, |(_, streak)| streak.coefficient.abs());
         StateError {
             mean: prior.sqrt() * self.rounding.of_mean(coefficient, depth),
@@ -297,7 +298,7 @@ impl WeightModel {
     /// Bounds the error of the variance of [`WeightModel::factor`], see [`crate::score::Factor::error`].
     pub fn factor_error(&self, prior: f64) -> f64 {
         let taken = (self.waiting.len() as f64 + 3.0) * self.trace.max(1.0).sqrt();
-        HIGHER_ORDERS * U * prior * ((self.n as f64 + 4.0) * self.trace.max(1.0) + taken)
+        HIGHER_ORDERS * U * prior * ((dot_depth(self.n) + 4.0) * self.trace.max(1.0) + taken)
     }
 }
 

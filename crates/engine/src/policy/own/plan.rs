@@ -126,7 +126,7 @@ impl Stage {
             }
             Self::Sums(_, 0) => Diagnostic::new("a release every 0 rounds").expected("at least 1 round").refuse(),
             Self::Sums(features, every) => {
-                let table = problem.tables.table(features.as_ref(), problem)?;
+                let (table, _) = problem.tables.table(features.as_ref(), problem)?;
                 let norm = Plays::new(Arc::clone(&table), None).largest_norm();
                 if !(0.0 < norm && norm.is_finite()) {
                     let why = "the features of a policy from outside are zero or not finite everywhere";

@@ -127,9 +127,11 @@ impl GrowingCholesky {
 /// pivot, before and after.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Rotated {
+    /// Sum of the largest squares of the columns after.
+    pub entries: f64,
     /// Sum of `(s m / c)²`, of the vector before.
     pub squares: f64,
-    /// Sum of `m² + |s| m`, of the vector after.
+    /// Sum of `m² + |s| m e`, of the vector after, with `e` the largest entry of the column after.
     pub rest: f64,
 }
 
@@ -220,13 +222,16 @@ vectorised! {
             *pivot = lowered;
             let before = s * largest * inverse_c;
             largest = 0.0;
+            let mut top = lowered;
             for (entry, x) in below.iter_mut().zip(&mut scratch[k + 1..]) {
                 *entry = (*entry - s * *x) * inverse_c;
                 *x = c * *x - s * *entry;
                 largest = if largest < x.abs() { x.abs() } else { largest };
+                top = if top < entry.abs() { entry.abs() } else { top };
             }
+            rotated.entries += top * top;
             rotated.squares += before * before;
-            rotated.rest += largest * (largest + s.abs());
+            rotated.rest += largest * (largest + s.abs() * top);
         }
         rotated
     }
