@@ -365,9 +365,10 @@ fn lower_diagonal() {
         }
         workgroupBarrier();
         let before_rotation = s * last * inverse_c;
+        let kept = c * last;
         last = Real(bitcast<f32>(atomicLoad(&largest[k])));
         squares += before_rotation * before_rotation;
-        rest += last * (last + abs(s));
+        rest += last * (kept + abs(s) * (1.0lf + abs(before_rotation)));
     }
     if (thread == 0u) {
         let of_entries = (4.0lf * DIVISION + 11.0lf) * of_rows + (2.0lf * DIVISION + 4.0lf) * sqrt(squares * of_rows);

@@ -145,7 +145,10 @@ impl Gpu {
             pipelines: Mutex::default(),
         };
         if !shared.computes_in::<f32>()? {
-            return Err(BackendError::unsuitable(format!("{} does not round in f32 as error bounds assume", shared.facts.name)));
+            return Err(BackendError::unsuitable(format!(
+                "{} does not round in f32 as error bounds assume; use `--backend cpu`",
+                shared.facts.name
+            )));
         }
         shared.has_f64 = wants_f64 && shared.computes_in::<f64>().unwrap_or(false);
         if subgroups && !shared.reduces_as_it_should().unwrap_or(false) {

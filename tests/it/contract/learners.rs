@@ -203,9 +203,9 @@ fn trials_in_lockstep_do_not_mix() {
 fn learners_share_their_luck() {
     let learners = "kind = \"ofw\"\n[[learner]]\nkind = \"ofw\"\nlabel = \"again\"\n[[learner]]\nkind = \"dp-tofw\"";
     // A loss without a clip of its own, as baselines do not clip.
-    let rows = ran(&spec("linear-regression", "{ kind = \"lp-ball\" }", "smoothed-absolute", "epsilon = 1e6", learners));
+    let rows = ran(&spec("linear-regression", "{ kind = \"lp-ball\" }", "smoothed-absolute", "epsilon = 1e7", learners));
     assert_eq!(rows.cell(0)[Quantity::Risk], rows.cell(1)[Quantity::Risk]);
-    // With a budget of a million hardly any noise is left.
+    // With a budget of ten millions hardly any noise is left, on the first releases too.
     let gap =
         rows.cell(0)[Quantity::Risk].iter().zip(&rows.cell(2)[Quantity::Risk]).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
     assert!(0.0 < gap && gap < 0.05, "{gap}");

@@ -68,7 +68,7 @@ impl ExplorationFactor {
         );
         args.documents(
             "beta.pilot",
-            "a whole number from 1 to 4294967295, for `tuned`: pilot trials of each factor, apart from those of the run; 10 unless given; references that are added have four times as many, and a factor of 0 too where `factors` is not given",
+            "a whole number from 1 to 4294967295, for `tuned`: pilot trials of each factor, apart from those of the run; 10 unless given; references that are added have four times as many, and a factor of 0 too where neither `factors` nor another `of` than `order` is given",
         );
         let factor = || variant.args.number("factor", "multiplies beta").at_least(0.0).at_most(1e12);
         let noise = || {

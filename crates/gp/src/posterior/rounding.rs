@@ -161,7 +161,7 @@ impl RunningError {
             let [constant, linear, share] = if by_weights {
                 [0.0, 0.0, 11.0 * entries]
             } else {
-                [5.0 * prior, 6.0 * (prior * entries.min(scale)).sqrt(), 0.0]
+                [5.0 * prior, 10.0 * (prior * entries.min(scale)).sqrt(), 0.0]
             };
             let linear = linear + 4.0 * (prior * squares).sqrt();
             [unit * constant, unit * linear * weights, unit * (share + 17.0 * rest) * weights * weights]

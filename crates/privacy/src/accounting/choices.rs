@@ -107,7 +107,7 @@ impl Curve {
         let total = ranges.iter().map(|range| range * range).sum::<f64>() + rest;
         let deviation = 0.5 * libm::sqrt(total);
         let step = deviation / POINTS;
-        if !(1e-5 < step && most + 18.0 * deviation < 500.0) {
+        if !(1e-4 < step && most + 18.0 * deviation < 500.0) {
             return None;
         }
         let margin = (ranges.iter().copied().fold(0.0, f64::max) / step) as usize + 2;
@@ -250,7 +250,7 @@ struct Piece {
     inverse_least: f64,
     /// Square of the best quotient, over y.
     turn: f64,
-    /// Odds up to which no piece up to this one grows with z to its end, and from which on none from this one on falls from its start.
+    /// Above these odds all pieces up to this one grow with z to their ends; up to `falling` all from this one on fall from their starts.
     rising: f64,
     falling: f64,
     height: f64,

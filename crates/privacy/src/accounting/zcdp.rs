@@ -32,7 +32,7 @@ pub fn delta(rho: f64, epsilon: f64) -> f64 {
     libm::exp(log_delta(rho, epsilon)).min(1.0)
 }
 
-/// Returns upper bounds on [`delta`], and equal to it up to rounding, at rising epsilons that are close to each other.
+/// Returns bounds of the kind of [`delta`], equal to it up to rounding, at rising epsilons that are close to each other.
 pub fn deltas(rho: f64, epsilons: impl Iterator<Item = f64>) -> Vec<f64> {
     // Any order bounds delta. The best of the epsilon before is nearly the best, and Newton's steps in its logarithm are few.
     let mut u = None;

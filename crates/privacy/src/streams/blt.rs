@@ -121,8 +121,8 @@ impl Blt {
         squares
     }
 
-    /// Returns the variances on the prefixes where the draw of each round is divided by the scale of its row, and what the noise gains
-    /// in it by that of its column.
+    /// Returns the variances on the prefixes, with the draw of each round divided by the scale of its row, and the noise that the round
+    /// adds to the prefix by the scale of its column.
     ///
     /// Covariances of the buffers, and of each with the prefix, follow from those of the round before.
     pub(super) fn variances_over(&self, rows: &[f64], columns: &[f64]) -> Vec<f64> {

@@ -28,7 +28,7 @@ pub struct Normalised {
     largest: f64,
 }
 
-/// What rows and columns are multiplied by, round by round.
+/// Factors of rows and columns, round by round.
 #[derive(Debug, Clone)]
 struct Scales {
     /// Of rows, at most 1; none where all are 1.
@@ -54,7 +54,7 @@ impl Scales {
     }
 }
 
-/// Returns what rows are multiplied by, at most 1: a power of the rounds up to each, times one of those from it on.
+/// Returns the factors of rows, at most 1: a power of the number of rounds up to each, times one of the number from it on.
 ///
 /// The powers are within 0.3 % of the least largest error from 2 to 2^18 rounds.
 fn row_scales(rounds: u64) -> Vec<f64> {
@@ -139,7 +139,7 @@ impl Factorisation for Normalised {
     }
 }
 
-/// Noise of a stream: what the prefix of the Toeplitz matrix gains in a round, over the scale of its column. Draws are over those of rows.
+/// Noise of a stream: the changes of the Toeplitz matrix's prefix, each over the scale of its column, from draws over the scales of rows.
 #[derive(Debug)]
 struct NormalisedNoise {
     inner: Box<dyn PrefixNoise>,
@@ -170,7 +170,7 @@ impl PrefixNoise for NormalisedNoise {
     }
 }
 
-/// Multiplies each row by the scale of its column before the Toeplitz matrix takes it, and what becomes of it by that of the row.
+/// Multiplies each row by the scale of its column, then by the Toeplitz matrix, and the product by the scale of the row.
 #[derive(Debug)]
 struct NormalisedRows {
     inner: Box<dyn RowTransform>,

@@ -40,7 +40,7 @@ pub const ENTRIES: [SumsEntry; 6] = [
     ),
     entry(
         "normalised-toeplitz",
-        "buffers, or a band for users who return, with columns of one norm: less noise in later rounds at the same price",
+        "buffers with scaled rows, or a band for users who return, with columns of one norm: the least largest error; more noise on the first releases",
         "Henzinger2025",
     ),
 ];

@@ -48,7 +48,7 @@ pub struct RowBand {
 pub struct LoopRotated {
     /// Largest sum of squares of a row of the factor, in the rotated columns.
     pub row: f64,
-    /// Sum of `(s m / c)²`, of the vector before, and of `m² + |s| m`, of the vector after.
+    /// Sum of `(s m / c)²`, of the vector before, and of `m' (c m + |s| (1 + |s| m / c))` with `m'` of the vector after.
     pub squares: f64,
     pub rest: f64,
 }

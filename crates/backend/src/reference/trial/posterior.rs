@@ -191,6 +191,7 @@ impl LoopPosterior {
             let (inverse_c, s, c) = (pivot / lowered, x / pivot, lowered / pivot);
             self.factor[k * (k + 1) / 2 + k] = lowered;
             let before = s * largest * inverse_c;
+            let kept = c * largest;
             largest = 0.0;
             for (i, x) in vector.iter_mut().enumerate().skip(k + 1) {
                 let entry = (self.at(i, k) - s * *x) * inverse_c;
@@ -199,7 +200,7 @@ impl LoopPosterior {
                 largest = largest.max(x.abs());
             }
             rotated.squares += before * before;
-            rotated.rest += largest * (largest + s.abs());
+            rotated.rest += largest * (kept + s.abs() * (1.0 + before.abs()));
         }
         rotated
     }

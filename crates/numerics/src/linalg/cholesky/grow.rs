@@ -131,7 +131,7 @@ pub struct Rotated {
     pub entries: f64,
     /// Sum of `(s m / c)²`, of the vector before.
     pub squares: f64,
-    /// Sum of `m² + |s| m e`, of the vector after, with `e` the largest entry of the column after.
+    /// Sum of `m' (c m + |s| (e + |s| m / c))`, with `m'` of the vector after and `e` the largest entry of the column after.
     pub rest: f64,
 }
 
@@ -221,6 +221,7 @@ vectorised! {
             let c = lowered / *pivot;
             *pivot = lowered;
             let before = s * largest * inverse_c;
+            let kept = c * largest;
             largest = 0.0;
             let mut top = lowered;
             for (entry, x) in below.iter_mut().zip(&mut scratch[k + 1..]) {
@@ -231,7 +232,7 @@ vectorised! {
             }
             rotated.entries += top * top;
             rotated.squares += before * before;
-            rotated.rest += largest * (largest + s.abs() * top);
+            rotated.rest += largest * (kept + s.abs() * (top + before.abs()));
         }
         rotated
     }
