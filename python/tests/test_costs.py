@@ -19,6 +19,8 @@ def test_a_frame_gets_a_sentence_and_numbers(tmp_path):
     assert all(found.budgets["low"] <= found.budgets["share"]) and all(found.budgets["share"] <= found.budgets["high"])
     assert any("left out: town" in note for note in found.notes)
     assert found.spec.read_text().startswith("# What privacy costs") and found.report.exists()
+    again = pv.run(pv.Spec.load(found.spec), progress=False)  # from any folder: the points lie beside the spec
+    assert again.summary()["final_regret_mean"].tolist() == found.results.summary()["final_regret_mean"].tolist()
     rows = found.results.summary().to_pandas()
     private = rows[(rows["privacy.epsilon"] == 1) & rows["share_mean"].notna()]
     assert found.budgets["regret"][0] == pytest.approx(private["final_regret_mean"].min())

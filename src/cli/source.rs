@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 /// Options that change a spec or say where its data is.
 #[derive(Debug, Args)]
 pub struct SpecArgs {
-    /// Folder that the spec's data files are relative to [default: $PRIVATEER_DATA, else the working folder]
+    /// Folder that the spec's data files are relative to [default: $PRIVATEER_DATA, else the working folder; then the spec's own]
     #[arg(long, value_name = "DIR")]
     data: Option<PathBuf>,
     /// Let the spec read files outside of the data folder and of its own folder
@@ -85,9 +85,13 @@ impl SpecArgs {
     }
 
     /// Returns the folder of data files; files elsewhere are refused, but for those beside the specs that were read before.
+    ///
+    /// Where no folder is stated, a file that is not there is looked for beside the specs, the last one first.
     pub fn data(&self) -> DataFolder {
-        let data = data_folder(self.data.clone());
-        if self.allow_outside { data } else { data.limited_to([self.folders.borrow().clone(), self.data_also.clone()].concat()) }
+        let beside: Vec<PathBuf> = self.folders.borrow().iter().rev().chain(&self.data_also).cloned().collect();
+        let others = if self.data.is_none() { beside.clone() } else { self.data_also.clone() };
+        let data = data_folder(self.data.clone()).then_in(others);
+        if self.allow_outside { data } else { data.limited_to(beside) }
     }
 
     /// Returns the changes of a spec, each with where it was stated, the key and the value.

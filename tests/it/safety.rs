@@ -379,6 +379,40 @@ fn a_spec_reads_its_own_folders_alone() {
     }
 }
 
+/// Files that lie beside a spec are found from any folder, unless a folder is stated or the working folder has one of that name.
+#[test]
+fn data_beside_a_spec_is_found_from_any_folder() {
+    let here = &with_table();
+    let table = here.text("data.csv");
+    here.write("specs/points.csv", &table);
+    here.write("data/other.csv", &table);
+    let spec = |mechanism: &str| {
+        format!(
+            "rounds = 4\ntrials = 1\n[environment]\nkind = \"points-table\"\nfile = \"points.csv\"\ninputs = [\"x\", \"y\"]\n\
+             value = \"outcome\"\nkernel = {{ kind = \"squared-exponential\", lengthscale = 1.0 }}\n\
+             noise = {{ kind = \"gaussian\", sd = 0.05 }}\n{mechanism}[[policy]]\nkind = \"tgp-ucb\"\n"
+        )
+    };
+    here.write("specs/s.toml", spec("[privacy]\nmechanism = \"laplace\"\nepsilon = 1.0\nclip = [-1.0, 1.0]\n"));
+    for command in
+        ["check specs/s.toml", "plan specs/s.toml", "run specs/s.toml --out out", "run specs/s.toml --out free --allow-outside"]
+    {
+        here.fine(&words(command));
+    }
+    let session = here.text("specs/s.toml").replace("value = \"outcome\"", "units = \"rewards\"\nbound = [-1.0, 1.0]");
+    here.write("specs/session.toml", session);
+    here.fine(&words("init state specs/session.toml"));
+    here.fine(&words("ask state"));
+    here.refused(&words("check specs/s.toml --data data"), &["data file `points.csv` is not in `data`\n"]);
+    fs::remove_file(here.join("specs/points.csv")).expect("removed");
+    here.refused(&words("check specs/s.toml"), &["is not in the working folder, nor beside the spec"]);
+    here.write("specs/points.csv", &table);
+    // Fewer rows, so that the card tells the two apart.
+    let fewer: String = table.lines().take(5).map(|line| format!("{line}\n")).collect();
+    here.write("points.csv", fewer);
+    assert!(here.fine(&words("check specs/s.toml")).contains("4 "), "the working folder comes first");
+}
+
 /// Starts a run, waits, asks it to end; returns how long it then took.
 fn stopped_after(folder: &Folder, words: &[&str], wait: Duration) -> Duration {
     let mut child = folder.start(words);

@@ -78,7 +78,8 @@ pub fn init(
     let &SessionOptions { form, ref column, allow_large_delta, ref budget, session: ref named } = options;
     let backend = Cpu::default();
     let session = Session::start(sweep, &Preparation::new(sweep, data, &backend))?;
-    let folder = data.absolute()?;
+    let files: Vec<String> = sweep.cells.iter().flat_map(|cell| cell.data_files()).cloned().collect();
+    let folder = data.holding(&files)?;
     let ledger = session.ledger(form);
     let ((n, fingerprint), (_, rounds)) = (session.points(), session.progress());
     refuse_large_delta(ledger.delta.max(budget.delta()), n as u64, allow_large_delta)?;

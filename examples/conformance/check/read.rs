@@ -135,10 +135,13 @@ pub fn stated(mut found: Value, file: &Value) -> Value {
     found
 }
 
-/// Returns the largest argument from `low` to `high` at which a monotone condition holds, by bisection.
+/// Returns the largest argument from `low` to `high` at which a monotone condition holds, by bisection: of exponents above 0.
 pub fn last_true(mut low: f64, mut high: f64, steps: usize, holds: impl Fn(f64) -> Read<bool>) -> Read<f64> {
     for _ in 0..steps {
-        let middle = 0.5 * (low + high);
+        let middle = if 0.0 < low { libm::sqrt(low * high) } else { 0.5 * (low + high) };
+        if middle <= low || high <= middle {
+            break;
+        }
         if holds(middle)? {
             low = middle;
         } else {

@@ -5,10 +5,12 @@ use privateer_config::input::similar_file;
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-/// Names the folder of the data files and checks access to it.
+/// Names the folder of the data files, and those where a file is looked for that is not in it, and checks access to them.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct DataFolder {
     root: Option<PathBuf>,
+    /// In the order in which they are searched.
+    others: Vec<PathBuf>,
     /// Further folders that files may be read from; `None` allows every folder.
     limits: Option<Vec<PathBuf>>,
 }
@@ -16,7 +18,13 @@ pub struct DataFolder {
 impl DataFolder {
     /// Creates a folder; files are relative to `root`, or to the working folder.
     pub fn new(root: Option<PathBuf>) -> Self {
-        Self { root, limits: None }
+        Self { root, ..Self::default() }
+    }
+
+    /// Returns the same folder, with others where a file is looked for that is not in it: those of the specs that name it.
+    #[must_use]
+    pub fn then_in(self, others: Vec<PathBuf>) -> Self {
+        Self { others, ..self }
     }
 
     /// Returns the same folder, limited to files below it or below one of `folders`.
@@ -37,13 +45,24 @@ impl DataFolder {
         limits.iter().map(PathBuf::as_path).chain([root]).filter_map(real).any(|folder| found.starts_with(folder))
     }
 
-    /// Returns the folder as an absolute path, which stays valid from another working folder.
+    /// Returns the first folder that has all of some files, as an absolute path, which stays valid from another working folder.
     ///
     /// # Errors
-    /// [`Error::Io`] if the folder does not exist.
-    pub fn absolute(&self) -> Result<PathBuf, Error> {
-        let folder = self.root.clone().unwrap_or_else(|| PathBuf::from("."));
+    /// [`Error::Io`] if the folder does not exist; [`Error::Input`] if the files lie in several folders.
+    pub fn holding(&self, names: &[String]) -> Result<PathBuf, Error> {
+        let has = |folder: &Path, name: &String| folder.join(name).symlink_metadata().is_ok();
+        // What is nowhere is not read: it has a synthetic substitute.
+        let read: Vec<&String> = names.iter().filter(|name| self.folders().any(|folder| has(folder, name))).collect();
+        let Some(folder) = self.folders().find(|folder| read.iter().all(|name| has(folder, name))) else {
+            return Diagnostic::new("the data files are not all in one folder").expected("one folder with all of them").refuse();
+        };
+        let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
         folder.canonicalize().map_err(|source| Error::io("find the data folder", folder, source))
+    }
+
+    /// Returns the folders in the order in which they are searched.
+    fn folders(&self) -> impl Iterator<Item = &Path> {
+        std::iter::once(self.root.as_deref().unwrap_or(Path::new(""))).chain(self.others.iter().map(PathBuf::as_path))
     }
 
     /// Returns the path of a data file that must exist.
@@ -53,17 +72,17 @@ impl DataFolder {
     /// # Errors
     /// If the file is missing; the message has `about`, and says how to name the folder or use the synthetic substitute.
     pub fn find(&self, name: &str, about: Option<&str>, synthetic: bool) -> Result<PathBuf, Error> {
-        let path = self.root.as_deref().unwrap_or(Path::new("")).join(name);
-        // Checked before the file is accessed: a spec must not learn whether a forbidden file exists.
-        if !self.allows(&path) {
+        // Checked before a file is accessed: a spec must not learn whether a forbidden file exists.
+        let allowed: Vec<PathBuf> = self.folders().map(|folder| folder.join(name)).filter(|path| self.allows(path)).collect();
+        let Some(path) = allowed.first() else {
             return Diagnostic::new(format!("the spec names `{name}`, outside of the data folder and of its own"))
                 .expected("a file below one of the two")
                 .hint("name its folder with `--data DIR`, or allow every file with `--allow-outside`")
                 .refuse();
-        }
+        };
         // Whoever reads it reports a folder, a pipe or a link to itself.
-        if path.symlink_metadata().is_ok() {
-            return Ok(path);
+        if let Some(found) = allowed.iter().find(|path| path.symlink_metadata().is_ok()) {
+            return Ok(found.clone());
         }
         let what = about.map(|about| format!(" ({about})")).unwrap_or_default();
         let place = match &self.root {
@@ -71,11 +90,12 @@ impl DataFolder {
             Some(root) => format!("in `{}`, which is not a folder", root.display()),
             None => "in the working folder".to_owned(),
         };
+        let or_beside = if self.others.is_empty() { "" } else { ", nor beside the spec" };
         let instead =
             if synthetic { ", or run the generated synthetic substitute with `--set environment.synthetic=true`" } else { "" };
-        Diagnostic::new(format!("data file `{name}`{what} is not {place}"))
+        Diagnostic::new(format!("data file `{name}`{what} is not {place}{or_beside}"))
             .hint({
-                let near = similar_file(&path).map(|near| format!("did you mean `{}`? otherwise ", near.display()));
+                let near = similar_file(path).map(|near| format!("did you mean `{}`? otherwise ", near.display()));
                 format!(
                     "{}name the folder that holds it with `--data DIR` (`data=` in Python) or PRIVATEER_DATA{instead}",
                     near.unwrap_or_default()
