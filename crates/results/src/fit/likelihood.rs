@@ -137,14 +137,18 @@ fn log_likelihood(kernel: &dyn Kernel, points: &Points, y: &[f64], noise: f64) -
     let n = y.len();
     let mut a = vec![0.0; n * n];
     for i in 0..n {
-        for j in 0..=i {
+        for j in i..n {
             a[i * n + j] = kernel.value(points.point(i), points.point(j));
         }
         a[i * n + i] += noise;
     }
-    linalg::cholesky(&mut a, n).ok()?;
+    linalg::cholesky_upper(&mut a, n).ok()?;
     let mut half = y.to_vec();
-    linalg::solve_lower(&a, &mut half);
+    for i in 0..n {
+        let (solved, rest) = half[i..].split_at_mut(1);
+        solved[0] /= a[i * n + i];
+        linalg::add_scaled(rest, -solved[0], &a[i * n + i + 1..(i + 1) * n]);
+    }
     Some(-0.5 * (linalg::dot(&half, &half) + linalg::log_determinant(&a, n) + n as f64 * libm::log(2.0 * PI)))
 }
 
