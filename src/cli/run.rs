@@ -263,28 +263,63 @@ impl RunObserver for RunMessages {
                     ));
                 }
             }
-            Notice::Released { label, summary } if !self.quiet => {
-                if let Some(advice) = advice(summary) {
-                    note(&format!("{label}: {advice}"));
-                }
-            }
+            Notice::Released { cells } if !self.quiet => advice(cells).iter().for_each(|line| note(line)),
             _ => {}
         }
     }
 }
 
-/// Returns what a user should look at in the releases of a cell, if anything.
-fn advice(summary: &ReleaseSummary) -> Option<String> {
-    let (clipped, repaired) = (100.0 * summary.clipped_share(), 100.0 * summary.repaired_share());
-    let mut parts = Vec::new();
-    if 0.0 < clipped {
-        parts.push(format!("{clipped:.2} % of the rewards were outside of the clip range (a bias, and no loss of privacy)"));
+/// A share of a cell's releases, the least that is mentioned, what it is and what to know of it.
+type Advice = (fn(&ReleaseSummary) -> f64, f64, &'static str, &'static str);
+
+/// Returns what a user should look at in the releases of all cells, a line each.
+fn advice(cells: &[(String, ReleaseSummary)]) -> Vec<String> {
+    // A few repaired rounds are what the default shift is chosen for.
+    let kinds: [Advice; 2] = [
+        (ReleaseSummary::clipped_share, 0.0, "of the rewards were outside of the clip range", "a bias, and no loss of privacy"),
+        (
+            ReleaseSummary::repaired_share,
+            0.05,
+            "of the releases left an indefinite matrix that was repaired",
+            "raise `repair.multiple`",
+        ),
+    ];
+    let line = |(share, limit, what, hint): Advice| {
+        let mut found: Vec<(f64, &str)> = cells.iter().map(|(label, summary)| (share(summary), label.as_str())).collect();
+        found.retain(|(share, _)| limit < *share);
+        found.sort_by(|left, right| left.0.total_cmp(&right.0));
+        let (least, (most, label)) = (100.0 * found.first()?.0, *found.last()?);
+        let most = 100.0 * most;
+        Some(match found.len() {
+            1 => format!("{label}: {most:.2} % {what} ({hint})"),
+            n => format!("{n} cells: {least:.2} to {most:.2} % {what}, most in {label} ({hint})"),
+        })
+    };
+    kinds.into_iter().filter_map(line).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use privateer_privacy::ReleaseCounts;
+
+    #[test]
+    fn cells_are_advised_together() {
+        let cell = |(name, clipped, repaired): (&str, u64, u64)| {
+            let counts = ReleaseCounts { rewards: 1000, clipped, releases: 100, ..ReleaseCounts::default() };
+            (name.to_owned(), ReleaseSummary { counts, repaired })
+        };
+        let advised = |cells: &[(&str, u64, u64)]| advice(&cells.iter().copied().map(cell).collect::<Vec<_>>());
+        assert_eq!(advised(&[("a", 0, 5), ("b", 0, 0)]), [""; 0]);
+        assert_eq!(
+            advised(&[("a", 25, 6), ("b", 0, 0)]),
+            [
+                "a: 2.50 % of the rewards were outside of the clip range (a bias, and no loss of privacy)",
+                "a: 6.00 % of the releases left an indefinite matrix that was repaired (raise `repair.multiple`)",
+            ]
+        );
+        let said =
+            "3 cells: 0.10 to 4.00 % of the rewards were outside of the clip range, most in b (a bias, and no loss of privacy)";
+        assert_eq!(advised(&[("a", 1, 0), ("b", 40, 0), ("c", 2, 5)]), [said]);
     }
-    // A few rounds are what the default shift is chosen for.
-    if 5.0 < repaired {
-        parts.push(format!(
-            "{repaired:.1} % of the releases left an indefinite matrix that was repaired (raise `repair.multiple`)"
-        ));
-    }
-    (!parts.is_empty()).then(|| parts.join("; "))
 }

@@ -93,7 +93,7 @@ impl SumsPosterior {
         }
     }
 
-    /// Sets the sums and returns whether eigenvalues were raised.
+    /// Sets the sums and returns whether eigenvalues were raised that are not raised always.
     ///
     /// # Errors
     /// [`Unusable`] if an entry is not finite or no repair helps; the model must then not be used.
@@ -107,7 +107,7 @@ impl SumsPosterior {
             self.fill(gram, diagonal);
             let raised = self.raise(repair.floor)?;
             cholesky_upper(&mut self.upper, n).map_err(|_| Unusable)?;
-            raised
+            raised && !repair.always
         };
         self.diagonal.iter_mut().enumerate().for_each(|(i, entry)| *entry = self.upper[i * n + i]);
         self.weights.copy_from_slice(moment);

@@ -2,7 +2,7 @@
 
 use super::cells::cell_infos;
 use super::manifest::{manifest, run_record};
-use super::observer::{Notice, RunObserver};
+use super::observer::{Notice, ReleaseSummary, RunObserver};
 use super::recorder::Recorder;
 use super::threads::thread_pool_with;
 use super::{RunOptions, notices};
@@ -81,9 +81,8 @@ pub fn run_to_folder(
     written?;
     notices::after(&tally.counters, record.adapter.is_some() && 0 < tally.finished, observer);
     let (released, written) = recorder.into_results();
-    for (&cell, summary) in &released {
-        observer.notice(Notice::Released { label: &sweep.cells[cell as usize].label(), summary });
-    }
+    let label = |(&cell, summary): (&u32, &ReleaseSummary)| (sweep.cells[cell as usize].label(), summary.clone());
+    observer.notice(Notice::Released { cells: &released.iter().map(label).collect::<Vec<_>>() });
     if 0 < tally.finished {
         let sums = Count::named(released.iter().map(|(cell, summary)| (cell.to_string(), summary.count())));
         let screens = tally.counters.named().into_iter().map(|(name, count)| (name, Count::Number(count)));

@@ -74,12 +74,10 @@ pub enum Notice<'a> {
         /// Choices among several points within the tie tolerance.
         ties: u64,
     },
-    /// What the privatizers of one cell released in this run.
+    /// What the privatizers released in this run.
     Released {
-        /// The cell's label.
-        label: &'a str,
-        /// The counts.
-        summary: &'a ReleaseSummary,
+        /// The label and the counts of each cell that has some, in the order of cells.
+        cells: &'a [(String, ReleaseSummary)],
     },
 }
 
