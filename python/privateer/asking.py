@@ -28,7 +28,7 @@ class AskTell:
     cell
         Which cell of the spec, from 0.
     data
-        Folder of the data files; by default `$PRIVATEER_DATA`, else the working folder, then the spec's own.
+        Folder of the data files; by default the spec's own, where it has them, then `$PRIVATEER_DATA`, else the working folder.
 
     Examples
     --------

@@ -48,7 +48,7 @@ def run(
     batch
         Number of trials in lockstep; the backend's choice by default.
     data
-        Folder of the data files; by default `$PRIVATEER_DATA`, else the working folder, then the spec's own.
+        Folder of the data files; by default the spec's own, where it has them, then `$PRIVATEER_DATA`, else the working folder.
     progress
         True for a line on the terminal or in the notebook, or a function of (done, total) trial-rounds.
 

@@ -102,10 +102,10 @@ impl Sweep {
         made.map_err(|error| raised(py, &self.guard, &error))
     }
 
-    /// Returns the folder of data files: the stated one, else `$PRIVATEER_DATA`, else the working folder, and then that of the spec.
+    /// Returns the folder of data files: the stated one, else that of the spec, then `$PRIVATEER_DATA`, else the working folder.
     pub fn data(&self, stated: Option<PathBuf>) -> DataFolder {
-        let others = if stated.is_none() { self.folder.iter().cloned().collect() } else { Vec::new() };
-        let data = DataFolder::new(stated.or_else(|| std::env::var_os("PRIVATEER_DATA").map(PathBuf::from))).then_in(others);
+        let beside = if stated.is_none() { self.folder.iter().cloned().collect() } else { Vec::new() };
+        let data = DataFolder::new(stated.or_else(|| std::env::var_os("PRIVATEER_DATA").map(PathBuf::from))).beside(beside);
         let frames = FRAMES.lock().unwrap_or_else(PoisonError::into_inner).clone();
         data.limited_to(self.folder.iter().cloned().chain(frames).collect())
     }

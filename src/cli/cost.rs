@@ -136,7 +136,7 @@ fn go_on(args: &ProblemArgs, written: &WrittenQuestion) -> String {
         let is_plain = |c: char| c.is_alphanumeric() || "/._-+:@".contains(c);
         if text.chars().all(is_plain) { text } else { quoted(&text) }
     };
-    let data = if args.options.spec.is_some() { args.data.as_deref() } else { Some(written.folder.as_path()) };
+    let data = args.options.spec.as_ref().and(args.data.as_deref());
     let data = data.map_or(String::new(), |data| format!(" --data {}", word(data)));
     format!("go on:  privateer run {}{data}", word(&written.spec_path()))
 }

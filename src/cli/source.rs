@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 /// Options that change a spec or say where its data is.
 #[derive(Debug, Args)]
 pub struct SpecArgs {
-    /// Folder that the spec's data files are relative to [default: $PRIVATEER_DATA, else the working folder; then the spec's own]
+    /// Folder that the spec's data files are relative to [default: the spec's own, where it has them, then $PRIVATEER_DATA, else the working folder]
     #[arg(long, value_name = "DIR")]
     data: Option<PathBuf>,
     /// Let the spec read files outside of the data folder and of its own folder
@@ -69,29 +69,40 @@ impl SpecArgs {
 
     /// Returns the options that let a command in another folder read the same data.
     pub fn data_options(&self) -> Result<Vec<String>, Error> {
-        let folder =
-            self.data.clone().or_else(|| std::env::var_os("PRIVATEER_DATA").map(PathBuf::from)).unwrap_or_else(|| ".".into());
-        let whole = folder.canonicalize().map_err(|source| Error::io("find the data folder", &folder, source))?;
-        let mut words = vec!["--data".to_owned(), whole.display().to_string()];
+        let mut words = Vec::new();
+        let mut add = |option: &str, folder: &Path| {
+            let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
+            let whole = folder.canonicalize().map_err(|source| Error::io("find the data folder", folder, source))?;
+            words.extend([option.to_owned(), whole.display().to_string()]);
+            Ok::<_, Error>(())
+        };
+        if let Some(folder) = &self.data {
+            add("--data", folder)?;
+        }
+        for folder in self.own_folders() {
+            add("--data-also", &folder)?;
+        }
+        if self.data.is_none() {
+            add("--data-also", &std::env::var_os("PRIVATEER_DATA").map_or_else(PathBuf::new, PathBuf::from))?;
+        }
         if self.allow_outside {
             words.push("--allow-outside".to_owned());
-        }
-        for folder in self.folders.borrow().iter().chain(&self.data_also) {
-            let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder.as_path() };
-            let whole = folder.canonicalize().map_err(|source| Error::io("find the folder of the spec", folder, source))?;
-            words.extend(["--data-also".to_owned(), whole.display().to_string()]);
         }
         Ok(words)
     }
 
+    /// Returns the folders of the specs that were read, the last one first, and those that scripts name.
+    fn own_folders(&self) -> Vec<PathBuf> {
+        self.folders.borrow().iter().rev().chain(&self.data_also).cloned().collect()
+    }
+
     /// Returns the folder of data files; files elsewhere are refused, but for those beside the specs that were read before.
     ///
-    /// Where no folder is stated, a file that is not there is looked for beside the specs, the last one first.
+    /// Where no folder is stated, a file is looked for beside the specs first.
     pub fn data(&self) -> DataFolder {
-        let beside: Vec<PathBuf> = self.folders.borrow().iter().rev().chain(&self.data_also).cloned().collect();
-        let others = if self.data.is_none() { beside.clone() } else { self.data_also.clone() };
-        let data = data_folder(self.data.clone()).then_in(others);
-        if self.allow_outside { data } else { data.limited_to(beside) }
+        let own = self.own_folders();
+        let data = data_folder(self.data.clone()).beside(if self.data.is_none() { own.clone() } else { Vec::new() });
+        if self.allow_outside { data } else { data.limited_to(own) }
     }
 
     /// Returns the changes of a spec, each with where it was stated, the key and the value.

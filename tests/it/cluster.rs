@@ -88,7 +88,7 @@ fn tasks_read_data_beside_the_spec() {
 }
 
 /// Runs a task's script as Slurm would, with `scontrol` replaced by a program that writes its words down.
-fn script(out: &Path, task: u32) -> Command {
+pub(crate) fn script(out: &Path, task: u32) -> Command {
     let tools = out.join("tools");
     fs::create_dir_all(&tools).expect("a folder");
     let scontrol = tools.join("scontrol");

@@ -205,7 +205,7 @@ fn every_kind_of_problem_is_answered() {
     assert!(said.contains("epsilon 0.30000000000000004  ") && said.contains("go on:  privateer run 'a b/spec.toml'\n"), "{said}");
     here.fine(&["check", "a b/spec.toml"]);
     let said = here.fine(&words("new --function branin --points 50 --out plan"));
-    assert!(said.contains("go on:  privateer run plan/spec.toml --data plan"));
+    assert!(said.contains("go on:  privateer run plan/spec.toml\n"));
     assert_eq!(listed(&here.join("plan")).len(), 1, "nothing is run");
     here.fine(&["check", "plan/spec.toml", "--data", "plan"]);
 }

@@ -1,6 +1,7 @@
 //! Nothing lost, nothing altered unnoticed: user files, races, altered folders, sessions, hostile text.
 #![cfg(unix)]
 
+use crate::cluster::script;
 use crate::program::*;
 use privateer::record::{CellInfo, Manifest, PartId, PreparedFile, Quantity, Trace, part_bytes, read_part, rewrite_listed};
 use privateer_config::params::Scalar;
@@ -379,7 +380,7 @@ fn a_spec_reads_its_own_folders_alone() {
     }
 }
 
-/// Files that lie beside a spec are found from any folder, unless a folder is stated or the working folder has one of that name.
+/// Files that lie beside a spec are taken in any folder, unless a folder is stated.
 #[test]
 fn data_beside_a_spec_is_found_from_any_folder() {
     let here = &with_table();
@@ -404,13 +405,20 @@ fn data_beside_a_spec_is_found_from_any_folder() {
     here.fine(&words("init state specs/session.toml"));
     here.fine(&words("ask state"));
     here.refused(&words("check specs/s.toml --data data"), &["data file `points.csv` is not in `data`\n"]);
-    fs::remove_file(here.join("specs/points.csv")).expect("removed");
-    here.refused(&words("check specs/s.toml"), &["is not in the working folder, nor beside the spec"]);
-    here.write("specs/points.csv", &table);
     // Fewer rows, so that the card tells the two apart.
     let fewer: String = table.lines().take(5).map(|line| format!("{line}\n")).collect();
     here.write("points.csv", fewer);
-    assert!(here.fine(&words("check specs/s.toml")).contains("4 "), "the working folder comes first");
+    let card = |words: &[&str]| here.fine(words).lines().find(|line| line.contains("  table ")).map(str::to_owned);
+    let (own, of_data) = (card(&words("check specs/s.toml")), card(&words("check specs/s.toml --data .")));
+    assert!(own.is_some() && own != of_data, "{own:?} {of_data:?}");
+    // So do the tasks of a job, which play a copy of the spec.
+    here.fine(&words("slurm specs/s.toml --tasks 1 --out job"));
+    ends(&script(&here.join("job"), 0).output().expect("a shell"), 0, &[]);
+    assert_eq!(here.bytes("job/task-0/cells/c0000-b0000.parquet"), here.bytes("out/cells/c0000-b0000.parquet"));
+    fs::remove_file(here.join("specs/points.csv")).expect("removed");
+    assert_eq!(card(&words("check specs/s.toml")), of_data);
+    fs::remove_file(here.join("points.csv")).expect("removed");
+    here.refused(&words("check specs/s.toml"), &["is not in the working folder, nor beside the spec"]);
 }
 
 /// Starts a run, waits, asks it to end; returns how long it then took.

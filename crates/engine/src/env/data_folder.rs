@@ -5,12 +5,12 @@ use privateer_config::input::similar_file;
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-/// Names the folder of the data files, and those where a file is looked for that is not in it, and checks access to them.
+/// Names the folder of the data files, and those of the specs, where a file is looked for first; checks access to them.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct DataFolder {
     root: Option<PathBuf>,
     /// In the order in which they are searched.
-    others: Vec<PathBuf>,
+    beside: Vec<PathBuf>,
     /// Further folders that files may be read from; `None` allows every folder.
     limits: Option<Vec<PathBuf>>,
 }
@@ -21,10 +21,10 @@ impl DataFolder {
         Self { root, ..Self::default() }
     }
 
-    /// Returns the same folder, with others where a file is looked for that is not in it: those of the specs that name it.
+    /// Returns the same folder, with those of the specs, where a file is looked for first.
     #[must_use]
-    pub fn then_in(self, others: Vec<PathBuf>) -> Self {
-        Self { others, ..self }
+    pub fn beside(self, folders: Vec<PathBuf>) -> Self {
+        Self { beside: folders, ..self }
     }
 
     /// Returns the same folder, limited to files below it or below one of `folders`.
@@ -53,7 +53,9 @@ impl DataFolder {
         let has = |folder: &Path, name: &String| folder.join(name).symlink_metadata().is_ok();
         // What is nowhere is not read: it has a synthetic substitute.
         let read: Vec<&String> = names.iter().filter(|name| self.folders().any(|folder| has(folder, name))).collect();
-        let Some(folder) = self.folders().find(|folder| read.iter().all(|name| has(folder, name))) else {
+        let holds_all = |folder: &&Path| !read.is_empty() && read.iter().all(|name| has(folder, name));
+        let none = if read.is_empty() { self.folders().last() } else { None };
+        let Some(folder) = self.folders().find(holds_all).or(none) else {
             return Diagnostic::new("the data files are not all in one folder").expected("one folder with all of them").refuse();
         };
         let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
@@ -62,7 +64,7 @@ impl DataFolder {
 
     /// Returns the folders in the order in which they are searched.
     fn folders(&self) -> impl Iterator<Item = &Path> {
-        std::iter::once(self.root.as_deref().unwrap_or(Path::new(""))).chain(self.others.iter().map(PathBuf::as_path))
+        self.beside.iter().map(PathBuf::as_path).chain([self.root.as_deref().unwrap_or(Path::new(""))])
     }
 
     /// Returns the path of a data file that must exist.
@@ -74,7 +76,7 @@ impl DataFolder {
     pub fn find(&self, name: &str, about: Option<&str>, synthetic: bool) -> Result<PathBuf, Error> {
         // Checked before a file is accessed: a spec must not learn whether a forbidden file exists.
         let allowed: Vec<PathBuf> = self.folders().map(|folder| folder.join(name)).filter(|path| self.allows(path)).collect();
-        let Some(path) = allowed.first() else {
+        let Some(path) = allowed.last() else {
             return Diagnostic::new(format!("the spec names `{name}`, outside of the data folder and of its own"))
                 .expected("a file below one of the two")
                 .hint("name its folder with `--data DIR`, or allow every file with `--allow-outside`")
@@ -90,7 +92,7 @@ impl DataFolder {
             Some(root) => format!("in `{}`, which is not a folder", root.display()),
             None => "in the working folder".to_owned(),
         };
-        let or_beside = if self.others.is_empty() { "" } else { ", nor beside the spec" };
+        let or_beside = if self.beside.is_empty() { "" } else { ", nor beside the spec" };
         let instead =
             if synthetic { ", or run the generated synthetic substitute with `--set environment.synthetic=true`" } else { "" };
         Diagnostic::new(format!("data file `{name}`{what} is not {place}{or_beside}"))
