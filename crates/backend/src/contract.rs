@@ -63,7 +63,7 @@ pub trait Domain: Send + Sync {
     /// Returns how many trials should share a submission, where trials of any cell over this basis can.
     ///
     /// `None` without submissions: the trials of a cell then run in batches of [`Domain::batch`].
-    fn lanes(&self) -> Option<usize> {
+    fn lanes(&self, _update_kind: UpdateKind) -> Option<usize> {
         None
     }
 

@@ -130,8 +130,8 @@ impl Domain for FallbackDomain {
         self.0.cpu().open(1)
     }
 
-    fn lanes(&self) -> Option<usize> {
-        self.0.device().and_then(|device| device.lanes())
+    fn lanes(&self, update_kind: UpdateKind) -> Option<usize> {
+        self.0.device().and_then(|device| device.lanes(update_kind))
     }
 
     fn open_together(&self, sizes: &[usize], update_kind: UpdateKind) -> (Vec<Box<dyn Screen>>, Arc<dyn Together>) {

@@ -5,11 +5,11 @@ use super::device::GpuShared;
 use super::layout::LayoutShape;
 use super::made::{self, DeviceTable};
 use super::slots::GpuSlots;
-use privateer_backend::BackendError;
 use privateer_backend::device::{
     Chunk, DeviceColumns, DeviceSlots, Extent, KernelNumbers, MADE_GRAM_BYTES, PLANES, Precision, SlotShape, TILE, Tables,
     coordinates, feature_columns, features_base, gram_base, gram_columns, kernel_error, no_form,
 };
+use privateer_backend::{BackendError, UpdateKind};
 use privateer_gp::score::{Basis, FeatureTable, GramSource};
 use std::marker::PhantomData;
 use std::sync::Arc;
@@ -60,6 +60,7 @@ impl<R: GpuNumber> GpuTables<R> {
             kernel_error: 0.0,
             real: PhantomData,
         };
+        tables.shape.most_coefficients = usize::try_from(shared.max_binding).unwrap_or(usize::MAX) / size_of::<R>();
         match basis {
             Basis::Table(table) => {
                 tables.shape.columns = DeviceColumns::Features(table.n_features);
@@ -167,10 +168,11 @@ impl<R: GpuNumber> GpuTables<R> {
 }
 
 impl<R: GpuNumber> Tables for GpuTables<R> {
-    fn most_slots(&self) -> usize {
+    fn most_slots(&self, update_kind: UpdateKind) -> usize {
         let (size, stride) = (size_of::<R>(), self.shape.extent.stride);
         let each = match self.shape.columns {
-            DeviceColumns::Features(n) => (n * (n + 1) / 2 + 2 * n) * size,
+            DeviceColumns::Features(n) if update_kind == UpdateKind::RankOne => 2 * n * size,
+            DeviceColumns::Features(_) => self.shape.most_of_a_work() * size,
             DeviceColumns::Gram | DeviceColumns::Kernel { own: false } => 0,
             DeviceColumns::Kernel { own: true } => LIKELY_DIMENSION * stride * size,
         };

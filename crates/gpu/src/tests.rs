@@ -7,13 +7,13 @@ use super::device::{Gpu, GpuOptions, Replacement};
 use super::slots::GpuSlots;
 use super::tables::GpuTables;
 use super::{AdapterChoice, adapters};
-use privateer_backend::BackendError;
 use privateer_backend::device::{CAPACITY, Device, DeviceSlots, PLANES, Precision, Start, Tables};
 use privateer_backend::reference::cases::{
     CaseDraws, OwnedWork, TestBasis, TestGram, answers, collect, factor, play_every_case, script, submit,
 };
 use privateer_backend::reference::referee::Referee;
 use privateer_backend::reference::{Arithmetic, ReferenceDevice, ReferencePlayer};
+use privateer_backend::{BackendError, UpdateKind};
 use privateer_gp::score::{KernelFamily, VarianceForm};
 use std::sync::OnceLock;
 
@@ -118,7 +118,10 @@ fn tables_in_chunks() {
     let features = TestBasis::features(&mut draws, 600, 30);
     let made = TestBasis::fourier(&mut draws, 600, 15, 2);
     let tables = GpuTables::<f32>::new(gpu.shared(), &features.to_basis()).expect("tables");
-    assert_eq!((tables.sources.len(), tables.most_slots()), (2, 5));
+    assert_eq!((tables.sources.len(), tables.most_slots(UpdateKind::Full)), (2, 5));
+    // Lanes that change by rows need no room for a factor of 60 features each.
+    let wide = GpuTables::<f32>::new(gpu.shared(), &TestBasis::features(&mut draws, 10, 60).to_basis()).expect("tables");
+    assert_eq!([UpdateKind::RankOne, UpdateKind::Full].map(|kind| wide.most_slots(kind)), [17, 8]);
     for basis in [features, made] {
         let rounds = script(&mut draws, &basis, 2, 4);
         played::<f32>(&gpu, &basis, 2, &rounds).expect("f32");

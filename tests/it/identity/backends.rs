@@ -153,6 +153,33 @@ fn bands_of_devices() {
     assert_ne!(unbanded, expected, "f32 decided like f64 without a band: this test tests nothing");
 }
 
+/// Factors that do not fit one submission go in several, of lanes that change by rows and of such that are new every round.
+#[test]
+fn small_submissions_change_no_byte() {
+    let rows = LONG.rsplit_once("[[policy]]").expect("two policies").0;
+    let rows = &rows.replace("trials = 4", "trials = 8").replace("rounds = 300", "rounds = 60");
+    let sums = rows.replace("\"igp-ucb\"", "\"jdp-gp-ucb\"");
+    let sums = sums.replace("\"laplace\"\nepsilon = 2.0", "\"tree\"\nepsilon = 2.0\ndelta = 1e-5\nclip = [-3.0, 3.0]");
+    for (text, changes) in [(rows, "by rows"), (&sums, "new every round")] {
+        let expected = on(&Cpu::default(), text).expect("a run").bits();
+        let of = |most: usize| {
+            // A factor of 60 features, its weights and two rows are 2010 numbers.
+            let device = ReferenceDevice::default().with_most_coefficients(most);
+            let (backend, options) = (Batched::new(Arc::new(device)).with_precision(Some(Precision::F32)), Options::default());
+            let found = run_all(&sweep(text), &DataFolder::default(), &backend, options).expect("a run");
+            assert_eq!(found.bits(), expected, "{changes}, {most}");
+            found.counters
+        };
+        let (whole, small) = (of(usize::MAX), of(2100));
+        println!("{changes}: {} and {} submissions", whole.submissions, small.submissions);
+        assert_eq!(whole.lanes, small.lanes);
+        let least = if changes == "by rows" { whole.submissions + 1 } else { 2 * whole.submissions };
+        assert!(least <= small.submissions, "{changes}");
+    }
+    let device = ReferenceDevice::default().with_most_coefficients(1500);
+    assert!(on(&Batched::new(Arc::new(device)), &sums).is_err(), "a factor that fits no submission");
+}
+
 /// A device that is lost in the middle of a sweep gives its trials to the CPU, and the bytes are the same.
 #[test]
 fn lost_devices_change_no_byte() {

@@ -111,7 +111,7 @@ impl Domain for LeavingDomain {
         Box::new(LeavingScreen { inner: self.inner.open(n_trials), rounds: 0, left: Arc::clone(&self.left) })
     }
 
-    fn lanes(&self) -> Option<usize> {
+    fn lanes(&self, _: UpdateKind) -> Option<usize> {
         Some(1000)
     }
 }

@@ -99,11 +99,11 @@ struct BatchedDomain(Arc<BatchedShared>);
 
 impl Domain for BatchedDomain {
     fn most_in_batch(&self) -> usize {
-        IN_FLIGHT * self.0.most_slots()
+        IN_FLIGHT * self.0.most_slots(UpdateKind::RankOne)
     }
 
-    fn batch(&self, _update_kind: UpdateKind) -> usize {
-        IN_FLIGHT * self.0.most_lanes()
+    fn batch(&self, update_kind: UpdateKind) -> usize {
+        IN_FLIGHT * self.0.most_lanes(update_kind)
     }
 
     fn in_flight(&self) -> usize {
@@ -122,8 +122,8 @@ impl Domain for BatchedDomain {
         self.0.cpu().open(1)
     }
 
-    fn lanes(&self) -> Option<usize> {
-        Some(self.0.most_lanes())
+    fn lanes(&self, update_kind: UpdateKind) -> Option<usize> {
+        Some(self.0.most_lanes(update_kind))
     }
 
     fn open_together(&self, sizes: &[usize], update_kind: UpdateKind) -> (Vec<Box<dyn Screen>>, Arc<dyn Together>) {

@@ -1,7 +1,8 @@
 //! Joins the rounds of several screens into one submission of a device.
 //!
 //! A lane is one trial on the device. Screens plan and pack their trials on any threads; one call sends all of them, one
-//! waits for them, and each screen decodes its own answers. A screen that was opened alone makes both calls itself.
+//! waits for them, and each screen decodes its own answers. A screen that was opened alone makes both calls itself. A round
+//! whose rows and factors do not fit one binding is sent in several submissions, of which the last is in flight.
 
 use super::ledger::MemoryLedger;
 use super::shared::BatchedShared;
@@ -32,6 +33,8 @@ struct LanesState {
     /// Parcels of the submission in flight.
     sent: BTreeMap<usize, Parcel>,
     in_flight: bool,
+    /// Answers to all submissions of the round in flight but the last.
+    early: Answers,
     /// Answers to the last submission, and the place in them of each screen's first work.
     answers: Arc<Answers>,
     places: BTreeMap<usize, usize>,
@@ -60,6 +63,7 @@ impl Lanes {
             waiting: BTreeMap::new(),
             sent: BTreeMap::new(),
             in_flight: false,
+            early: Answers::default(),
             answers: Arc::default(),
             places: BTreeMap::new(),
             counters: Counters::default(),
@@ -130,7 +134,7 @@ impl Lanes {
         let before = slots.sent();
         let answers = slots.send(&mut [parcel]).and_then(|()| slots.receive(Answers::default()));
         let bytes = slots.sent() - before;
-        state.count(n_works, bytes);
+        state.count(1, n_works, bytes);
         match &answers {
             Ok(answers) => state.counters.received += answers.bytes(),
             Err(error) => state.slots = Err(error.clone()),
@@ -144,14 +148,36 @@ fn next(stamp: u32) -> u32 {
     stamp.checked_add(1).unwrap_or(1)
 }
 
+/// Sends parcels in as few submissions as hold them; answers to all but the last go to `early`. Returns their number.
+fn in_groups(slots: &mut dyn DeviceSlots, mut parcels: &mut [Parcel], early: &mut Answers) -> Result<u64, BackendError> {
+    let most = slots.shape().most_coefficients;
+    *early = Answers::default();
+    let mut submissions = 0;
+    while !parcels.is_empty() {
+        if 0 < submissions {
+            early.append(&slots.receive(Answers::default())?);
+        }
+        let mut sum = 0usize;
+        let fits = |parcel: &&Parcel| {
+            sum = sum.saturating_add(parcel.n_coefficients());
+            sum <= most
+        };
+        let n = parcels.iter().take_while(fits).count().max(1);
+        let (group, rest) = parcels.split_at_mut(n);
+        slots.send(group)?;
+        (parcels, submissions) = (rest, submissions + 1);
+    }
+    Ok(submissions)
+}
+
 impl LanesState {
     fn round(&self) -> Result<LanesRound, BackendError> {
         let slots = self.slots.as_ref().map_err(Clone::clone)?;
         Ok(LanesRound { shape: slots.shape(), precision: slots.precision(), stamp: self.stamp, moves: self.moves })
     }
 
-    fn count(&mut self, n_works: usize, sent: u64) {
-        self.counters.submissions += 1;
+    fn count(&mut self, submissions: u64, n_works: usize, sent: u64) {
+        self.counters.submissions += submissions;
         self.counters.lanes += n_works as u64;
         self.counters.sent += sent;
     }
@@ -189,13 +215,13 @@ impl Together for Lanes {
         }
         let (firsts, mut parcels): (Vec<usize>, Vec<Parcel>) = std::mem::take(&mut state.waiting).into_iter().unzip();
         let before = slots.sent();
-        let sent = slots.send(&mut parcels);
+        let sent = in_groups(slots.as_mut(), &mut parcels, &mut state.early);
         let bytes = slots.sent() - before;
-        state.sent.extend(firsts.into_iter().zip(parcels));
+        state.sent = firsts.into_iter().zip(parcels).collect();
         match sent {
-            Ok(()) => {
+            Ok(submissions) => {
                 state.in_flight = true;
-                state.count(at, bytes);
+                state.count(submissions, at, bytes);
             }
             Err(error) => state.slots = Err(error),
         }
@@ -207,7 +233,11 @@ impl Together for Lanes {
         let (true, Ok(slots)) = (std::mem::take(&mut state.in_flight), &mut state.slots) else { return };
         let used = Arc::get_mut(&mut state.answers).map(std::mem::take).unwrap_or_default();
         match slots.receive(used) {
-            Ok(answers) => {
+            Ok(mut answers) => {
+                if state.early.len() != 0 {
+                    state.early.append(&answers);
+                    answers = std::mem::take(&mut state.early);
+                }
                 state.counters.received += answers.bytes();
                 state.answers = Arc::new(answers);
             }

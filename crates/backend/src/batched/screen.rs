@@ -224,7 +224,8 @@ impl Screen for BatchedScreen {
             }
             round = self.lanes.round()?;
         }
-        let mut parcel = self.lanes.parcel(self.first, round.precision);
+        let (mut first, mut parcel) = (self.first, self.lanes.parcel(self.first, round.precision));
+        let most = round.shape.most_coefficients.saturating_sub(round.shape.most_of_a_work());
         let shared = Arc::clone(&self.shared);
         for request in trials {
             let own = self.own[request.trial].clone();
@@ -233,13 +234,18 @@ impl Screen for BatchedScreen {
             let (asked, plan) = self.plan(request, scale, kernel_error);
             self.asked.push(asked);
             if let Some(plan) = plan {
+                if most < parcel.n_coefficients() {
+                    let full = std::mem::replace(&mut parcel, Parcel::new(round.precision));
+                    self.lanes.add(first, full);
+                    first = self.first + request.trial;
+                }
                 self.pack(request, &plan, &round, &mut parcel)?;
             }
         }
         if parcel.is_empty() {
             return Ok(());
         }
-        self.lanes.add(self.first, parcel);
+        self.lanes.add(first, parcel);
         if self.alone {
             self.lanes.send();
             self.lanes.round()?;
@@ -340,17 +346,22 @@ impl BatchedScreen {
         }
         self.counters.rebuilds += planned.len() as u64;
         planned.iter().for_each(|_| self.count_round(true, true));
-        let (mut stamp, mut answer) = (0, Answer::default());
-        let answers = self.lanes.again(|round, parcel| {
-            stamp = round.stamp;
-            planned.iter().try_for_each(|(i, plan)| self.pack(&trials[*i], plan, round, parcel))
-        })?;
-        self.stamp = stamp;
-        for (place, (i, _)) in planned.into_iter().enumerate() {
-            let request = &trials[i];
-            self.checked(&answers, place, request, &mut answer)?;
-            if !self.take(request, &answer, &mut out[i]) {
-                self.scan(request, &mut out[i]);
+        let shape = self.lanes.round()?.shape;
+        let most = shape.most_coefficients.checked_div(shape.most_of_a_work()).unwrap_or(usize::MAX).max(1);
+        let mut answer = Answer::default();
+        for planned in planned.chunks(most) {
+            let mut stamp = 0;
+            let answers = self.lanes.again(|round, parcel| {
+                stamp = round.stamp;
+                planned.iter().try_for_each(|(i, plan)| self.pack(&trials[*i], plan, round, parcel))
+            })?;
+            self.stamp = stamp;
+            for (place, (i, _)) in planned.iter().enumerate() {
+                let request = &trials[*i];
+                self.checked(&answers, place, request, &mut answer)?;
+                if !self.take(request, &answer, &mut out[*i]) {
+                    self.scan(request, &mut out[*i]);
+                }
             }
         }
         Ok(())

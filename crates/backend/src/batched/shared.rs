@@ -55,12 +55,12 @@ impl BatchedShared {
     }
 
     /// Returns how many lanes a submission should have at most.
-    pub(super) fn most_lanes(&self) -> usize {
-        self.most_slots().clamp(1, MOST_LANES)
+    pub(super) fn most_lanes(&self, update_kind: UpdateKind) -> usize {
+        self.most_slots(update_kind).clamp(1, MOST_LANES)
     }
 
-    pub(super) fn most_slots(&self) -> usize {
-        self.tables(self.starts[0]).map_or(1, Tables::most_slots)
+    pub(super) fn most_slots(&self, update_kind: UpdateKind) -> usize {
+        self.tables(self.start(update_kind)).map_or(1, |tables| tables.most_slots(update_kind))
     }
 
     pub fn start(&self, update_kind: UpdateKind) -> Precision {

@@ -30,6 +30,12 @@ impl Answers {
         (4 * self.words.len() + 8 * self.maxima.len()) as u64
     }
 
+    /// Adds the answers to later works.
+    pub(crate) fn append(&mut self, later: &Self) {
+        self.words.extend_from_slice(&later.words);
+        self.maxima.extend_from_slice(&later.maxima);
+    }
+
     /// Decodes the answer to a work, by its place in the round, into `answer`.
     ///
     /// # Errors

@@ -19,8 +19,8 @@ use super::loop_domain::LoopDomain;
 use super::pack::{Parcel, SlotShape};
 use super::types::Precision;
 use super::whole::DeviceRounds;
-use crate::BackendError;
 use crate::precision::F64Rate;
+use crate::{BackendError, UpdateKind};
 use privateer_gp::score::{Basis, GramSource};
 use std::fmt;
 use std::sync::Arc;
@@ -62,7 +62,9 @@ pub trait Device: Send + Sync + fmt::Debug {
 /// Tables resident on a device.
 pub trait Tables: Send + Sync {
     /// Returns the largest number of slots of one [`DeviceSlots`] over these tables, at least 1.
-    fn most_slots(&self) -> usize;
+    ///
+    /// The works of a round of that many fit one submission; those of slots with rank-one updates if none is reset to a factor.
+    fn most_slots(&self, update_kind: UpdateKind) -> usize;
 
     /// Returns a bound on the error of one `h_i(x)` beyond the rounding of exact values.
     ///
@@ -87,7 +89,8 @@ pub trait DeviceSlots: Send {
 
     /// Starts a round of packed works in one submission, and returns before it is done.
     ///
-    /// The parcels hold ascending slots, and so do the works in them.
+    /// The parcels hold ascending slots, and so do the works in them; together they have at most
+    /// [`SlotShape::most_coefficients`].
     ///
     /// # Errors
     /// if the device is lost or out of memory.

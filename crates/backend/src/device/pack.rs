@@ -131,13 +131,22 @@ pub struct SlotShape {
     pub kernels: Arc<Vec<KernelNumbers>>,
     /// Distance between the coordinates of two slots.
     pub coords_stride: usize,
+    /// Largest number of coefficients of a submission.
+    pub most_coefficients: usize,
 }
 
 impl SlotShape {
     /// Creates the layout of tables, without slots yet; until it is changed, for columns of a stored Gram matrix.
     pub fn new(extent: Extent) -> Self {
         let kernels = Arc::new(vec![KernelNumbers::NONE]);
-        Self { n_slots: 0, extent, columns: DeviceColumns::Gram, kernels, coords_stride: 0 }
+        Self { n_slots: 0, extent, columns: DeviceColumns::Gram, kernels, coords_stride: 0, most_coefficients: usize::MAX }
+    }
+
+    /// Returns the most coefficients of a work over features: a factor, its weights, a row and the weights of a mean.
+    ///
+    /// 0 over covariances, of which a model visits few points.
+    pub fn most_of_a_work(&self) -> usize {
+        if let DeviceColumns::Features(n) = self.columns { n * (n + 1) / 2 + 3 * n } else { 0 }
     }
 
     /// Returns the data of a slot's own points.
@@ -451,6 +460,14 @@ impl Parcel {
         match &mut self.0 {
             Content::F32(packed) => packed.add(shape, stamp, work),
             Content::F64(packed) => packed.add(shape, stamp, work),
+        }
+    }
+
+    /// Returns the number of coefficients: of rows, weights and factors.
+    pub fn n_coefficients(&self) -> usize {
+        match &self.0 {
+            Content::F32(packed) => packed.coefficients.len(),
+            Content::F64(packed) => packed.coefficients.len(),
         }
     }
 

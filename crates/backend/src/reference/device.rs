@@ -5,12 +5,12 @@ use super::fault::Fault;
 use super::features::features;
 use super::gram::gram;
 use super::slots::ReferenceSlots;
-use crate::BackendError;
 use crate::device::tables::{
     Chunk, DeviceColumns, Extent, KernelNumbers, MADE_GRAM_BYTES, PLANES, coordinates, feature_columns, features_base,
     features_error, gram_base, gram_columns, kernel_error, no_form,
 };
 use crate::device::{Device, DeviceSlots, Precision, SlotShape, Tables};
+use crate::{BackendError, UpdateKind};
 use privateer_gp::score::{Basis, FeatureTable, KernelForm};
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
@@ -22,6 +22,7 @@ const PLANE_BYTES: usize = 1 << 28;
 #[derive(Debug, Clone)]
 pub struct ReferenceDevice {
     has_f64: bool,
+    most_coefficients: usize,
     pub(super) fault: Option<Fault>,
     /// Number of rounds sent.
     pub(super) rounds: Arc<AtomicU64>,
@@ -29,7 +30,7 @@ pub struct ReferenceDevice {
 
 impl Default for ReferenceDevice {
     fn default() -> Self {
-        Self { has_f64: true, fault: None, rounds: Arc::new(AtomicU64::new(0)) }
+        Self { has_f64: true, most_coefficients: usize::MAX, fault: None, rounds: Arc::new(AtomicU64::new(0)) }
     }
 }
 
@@ -45,6 +46,12 @@ impl ReferenceDevice {
         Self { has_f64: false, ..self }
     }
 
+    /// Limits the coefficients of a submission, as the bindings of small devices do.
+    #[must_use]
+    pub fn with_most_coefficients(self, most_coefficients: usize) -> Self {
+        Self { most_coefficients, ..self }
+    }
+
     /// Creates tables in one floating-point type.
     pub(super) fn tables_in<R: Arithmetic>(&self, basis: &Basis) -> Result<ReferenceTables<R>, BackendError> {
         let extent = Extent::new(basis.n_points());
@@ -55,6 +62,7 @@ impl ReferenceDevice {
             base: Arc::default(),
             kernel_error: 0.0,
         };
+        tables.shape.most_coefficients = self.most_coefficients;
         let whole = Chunk { first: 0, len: extent.stride };
         match basis {
             Basis::Table(table) => {
@@ -138,7 +146,7 @@ impl<R: Arithmetic> ReferenceTables<R> {
 }
 
 impl<R: Arithmetic> Tables for ReferenceTables<R> {
-    fn most_slots(&self) -> usize {
+    fn most_slots(&self, _: UpdateKind) -> usize {
         let bytes = PLANES * self.shape.extent.stride * size_of::<R>();
         PLANE_BYTES.checked_div(bytes).unwrap_or(1).max(1)
     }

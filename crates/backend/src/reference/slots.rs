@@ -73,6 +73,9 @@ impl<R: Arithmetic> DeviceSlots for ReferenceSlots<R> {
         let round = self.rounds.fetch_add(1, Ordering::Relaxed);
         self.in_flight = None;
         self.sent += self.buffers.round.gather(parcels.iter_mut().filter_map(R::packed))?;
+        if self.shape.most_coefficients < self.buffers.round.coefficients.len() {
+            return Err(BackendError::unsuitable("the rows and factors of a round do not fit a submission"));
+        }
         let n_works = self.buffers.round.works.len();
         let after = |first: u64| first <= round;
         match self.fault {

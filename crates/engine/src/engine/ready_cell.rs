@@ -45,7 +45,7 @@ impl ReadyCell {
     ///
     /// `None` where no device scores.
     pub(super) fn lanes(&self) -> Option<usize> {
-        let lanes = self.domain.as_ref()?.lanes()?;
+        let lanes = self.domain.as_ref()?.lanes(self.update_kind())?;
         let fit = self.memory_bytes / (2.0 * self.trial_bytes.max(1.0));
         Some(lanes.min(fit as usize).max(1))
     }
