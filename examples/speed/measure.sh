@@ -5,7 +5,7 @@
 #
 # Prints: what the adapter is and reaches; each job on both backends by the
 # clock, with the host's half, submissions and bytes; three sweeps as whole runs on both, their parts compared; screens in f32 and f64;
-# passes of the device; what `auto` would take for each job, and why; submissions of several widths.
+# passes of the device; what `auto` would take for each job by its measured times; submissions of several widths.
 set -eu
 here=$(cd "$(dirname "$0")/../.." && pwd)
 program=$(realpath "${1:-$here/target/release/privateer}")
@@ -88,9 +88,12 @@ echo "$jobs" | while read -r job size trials rounds; do
 done
 
 part "what auto would take"
+if [ "$software" = 0 ]; then trials=4; else trials=2048; fi
+export XDG_CACHE_HOME="$out/cache"
 for job in constant-factor wide-factor exact-posterior private-sums outsourced small-domain many-points; do
   printf '%-16s ' "$job"
-  "$program" devices --for "examples/speed/$job.toml" --trials 2048 | tail -n 1
+  left || break
+  timeout 90 "$program" devices --for "examples/speed/$job.toml" --trials "$trials" --measure 2>/dev/null | tail -n 1 || echo "stopped"
 done
 
 part "submissions of several widths"

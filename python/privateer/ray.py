@@ -50,7 +50,7 @@ def run(
     num_cpus
         Processors of a task; its number of threads, at least one.
     num_gpus
-        Graphics cards of a task, also a fraction of one; with 0 a task runs on processors alone.
+        Graphics cards of a task, also a fraction of one; with 0 a task runs on processors alone, else as `auto` chooses on its node.
     data
         Folder of the data files, the same on every node.
     progress

@@ -42,7 +42,7 @@ def run(
         Results folder. Finished parts of the same spec in it are not computed again, so an interrupted run resumes. Without a
         folder, the results are in a temporary one that is removed with the returned object.
     backend
-        `auto` (a GPU where there is one), `cpu` or `gpu`. The results are the same.
+        `auto` (a GPU where `privateer devices --for SPEC --measure` found it to be faster), `cpu` or `gpu`. The results are the same.
     threads
         Number of worker threads; one for each core by default. No recorded number depends on it.
     batch

@@ -5,9 +5,7 @@ use super::source::SpecArgs;
 use crate::bench::{self, BenchOptions, Ceilings, JOBS, Machine, Measured, PassTimer, PathTimes, Size, SpeedJob};
 use crate::registry::Registry;
 use crate::report::Grid;
-use crate::run::{
-    MOST_THREADS, OpenedBackend, RunOptions, dense_backend, gpu_backend, open_backend, prefer_adapter, thread_pool,
-};
+use crate::run::{MOST_THREADS, OpenedBackend, RunOptions, cpu_backend, dense_backend, gpu_backend, prefer_adapter, thread_pool};
 use clap::Args;
 use privateer_backend::device::Precision;
 use privateer_config::error::{Diagnostic, Error, closest};
@@ -121,7 +119,7 @@ impl BenchArgs {
         let opened = match name {
             _ if self.dense => dense_backend(name)?,
             "gpu" => gpu_backend(precision, false, self.passes, note)?,
-            _ => open_backend(name, precision, false, note)?,
+            _ => cpu_backend(),
         };
         let ceilings = ceilings(&opened, self.threads)?;
         #[cfg(feature = "gpu")]
@@ -156,9 +154,9 @@ fn ceilings(opened: &OpenedBackend, threads: Option<usize>) -> Result<Ceilings, 
     if let Some(gpu) = &opened.gpu {
         let found = gpu.ceilings().map_err(crate::engine::scoring_error)?;
         return Ok(Ceilings {
-            f64_flops: found.rates.f64_flops,
-            f32_flops: Some(found.rates.f32_flops),
-            copy_bytes: found.rates.copy_bytes,
+            f64_flops: found.f64_flops,
+            f32_flops: Some(found.f32_flops),
+            copy_bytes: found.copy_bytes,
             how: format!(
                 "shader: product {}³ in tiles of 64 x 64; copy of {} MiB between buffers",
                 found.side,

@@ -9,9 +9,12 @@ use std::path::PathBuf;
 
 #[derive(Debug, Args)]
 pub struct DevicesArgs {
-    /// Explain what `--backend auto` would take for a spec: sizes, predicted times on the CPU and on the adapter
+    /// Say what `--backend auto` would take for a spec: sizes, measured times on the CPU and on the adapter, the choice and why
     #[arg(long = "for", value_name = "SPEC")]
     path: Option<PathBuf>,
+    /// First play some 20 rounds of the spec's cells on both, in about a minute, and keep the times for `--backend auto`
+    #[arg(long, requires = "path")]
+    measure: bool,
     #[command(flatten)]
     spec: SpecArgs,
     /// Worker threads of the run [default: all cores]
@@ -41,96 +44,96 @@ pub fn devices(registry: &Registry, args: &DevicesArgs) -> Result<(), Error> {
 
 #[cfg(feature = "gpu")]
 mod explained {
+    use super::super::output::note;
     use super::{DevicesArgs, Error, Registry, say};
-    use crate::engine::{Preparation, scoring_error, workloads};
-    use crate::run::{cores, device_rates};
-    use privateer_backend::cost::{DeviceRates, LEAST_GAIN, Prediction, WorkColumns, Workload};
-    use privateer_backend::device::Precision;
-    use privateer_backend::{Cpu, UpdateKind};
-    use privateer_gpu::{AdapterChoice, AdapterFacts, Gpu};
+    use crate::engine::{Preparation, Workload, workloads};
+    use crate::run::{AutoChoice, MOST_THREADS, RatesFile, choose, cores, gpu_backend, measure, quietly, shape};
+    use privateer_backend::Cpu;
+    use privateer_config::error::Diagnostic;
+    use privateer_gpu::AdapterFacts;
     use std::path::Path;
+    use std::time::Instant;
 
-    /// Predicts the run of a spec on the CPU and on the best adapter, and says what `auto` would take.
+    /// Says what `auto` takes for a spec, by what is measured of its cells or was before.
     pub fn explain(registry: &Registry, args: &DevicesArgs, path: &Path) -> Result<(), Error> {
+        if let Some(threads) = args.threads.filter(|threads| !(1..=MOST_THREADS).contains(threads)) {
+            let diagnostic = Diagnostic::new(format!("`--threads {threads}` cannot be run"));
+            return diagnostic.expected(format!("a whole number from 1 to {MOST_THREADS}")).refuse();
+        }
         let sweep = args.spec.read(registry, path)?;
         let (data, backend) = (args.spec.data(), Cpu::default());
-        let workloads = workloads(&sweep, &Preparation::new(&sweep, &data, &backend))?;
+        let works = workloads(&sweep, &Preparation::new(&sweep, &data, &backend))?;
         let threads = args.threads.unwrap_or_else(cores);
-        let found = crate::run::quietly(privateer_gpu::adapters);
-        let adapter = found.iter().find(|adapter| adapter.taken_by_gpu);
-        let measured = match adapter {
-            Some(_) => Some(
-                crate::run::quietly(|| Gpu::open(AdapterChoice::Any))
-                    .and_then(|gpu| device_rates(&gpu))
-                    .map_err(scoring_error)?,
-            ),
-            None => None,
+        let adapter = quietly(privateer_gpu::adapters).into_iter().find(|adapter| adapter.taken_by_gpu);
+        let rates = if args.measure && !works.is_empty() {
+            let started = Instant::now();
+            let opened = gpu_backend(None, true, false, note)?;
+            let open_s = started.elapsed().as_secs_f64();
+            Some(measure(&sweep, &data, &works, args.threads, (&opened, open_s), &note)?)
+        } else {
+            None
         };
-        if args.json {
-            let predicted = |works: &[Workload]| measured.as_ref().map(|rates| Prediction::of(works, threads, rates));
-            let bases: Vec<_> = workloads
-                .iter()
-                .map(|work| {
-                    serde_json::json!({
-                        "points": work.n_points, "kind": kind(work), "trials": work.trials, "rounds": work.rounds,
-                        "cpu_s": predicted(&[*work]).map(|p| p.cpu_s), "gpu_s": predicted(&[*work]).map(|p| p.device_s),
-                    })
-                })
-                .collect();
-            let whole = predicted(&workloads);
-            let auto = verdict(adapter, whole);
-            say(&serde_json::json!({
-                "threads": threads, "bases": bases, "adapter": adapter.map(|adapter| &adapter.name),
-                "cpu_s": whole.map(|p| p.cpu_s), "gpu_s": whole.map(|p| p.device_s), "host_s": whole.map(|p| p.host_s),
-                "auto": if auto.0 { "gpu" } else { "cpu" }, "reason": auto.1,
-            })
-            .to_string());
-            return Ok(());
+        let mut file = RatesFile::read(&note);
+        if let (Some(rates), Some(adapter)) = (rates, &adapter) {
+            for work in &works {
+                if let Some(played) = rates.works.get(&shape(work, threads)).filter(|_| !args.json) {
+                    let (cells, trials, rounds) = (work.cells.len(), played.trials, played.rounds);
+                    say(&format!(
+                        "played {trials} trials of up to {rounds} rounds in {cells} cells over {} points",
+                        work.n_points
+                    ));
+                }
+            }
+            file.add(adapter, rates);
+            // The times are said all the same.
+            match file.save() {
+                Ok(path) => note(&format!("the times are kept in `{}`", path.display())),
+                Err(error) => {
+                    note(&format!("warning: the times are not kept: {}", error.to_string().trim_start_matches("error: ")))
+                }
+            }
         }
-        for work in &workloads {
-            let Workload { n_points, trials, rounds, .. } = work;
-            let predicted = measured.as_ref().map_or_else(String::new, |rates| {
-                let precision = if work.precision(rates) == Precision::F64 { "f64" } else { "f32" };
-                format!(": {}, screened in {precision} there", Prediction::of(&[*work], threads, rates))
-            });
-            say(&format!("{n_points} points, {}, {trials} trials of {rounds:.0} rounds{predicted}", kind(work)));
-        }
-        if workloads.is_empty() {
-            say("nothing here is scored over a domain: contextual bandits and convex optimization run on the CPU");
-        }
-        if let (Some(adapter), Some(DeviceRates { f32_flops, f64_flops, copy_bytes })) = (adapter, measured) {
-            let f64_rate = f64_flops.map_or_else(|| "no f64".to_owned(), |rate| format!("{:.3} Tflop/s in f64", rate / 1e12));
-            let (name, kind) = (&adapter.name, adapter.kind);
-            let (f32_rate, copy) = (f32_flops / 1e12, copy_bytes / 1e9);
-            say(&format!("{name} ({kind}), measured: {f32_rate:.3} Tflop/s in f32, {f64_rate}, a copy of {copy:.0} GB/s"));
-        }
-        let whole = measured.as_ref().map(|rates| Prediction::of(&workloads, threads, rates));
-        if let Some(whole) = whole {
-            say(&format!("the whole run on {threads} threads: {whole}"));
-        }
-        say(&format!("--backend auto: {}", verdict(adapter, whole).1));
+        let choice = match &adapter {
+            Some(adapter) => choose(&works, threads, adapter, file.of(adapter)),
+            None => {
+                let reason = "cpu: there is no adapter that suits".to_owned();
+                AutoChoice { is_device: false, reason, seconds: vec![None; works.len()] }
+            }
+        };
+        print(args.json, threads, &works, adapter.as_ref(), &choice);
         Ok(())
     }
 
-    /// Returns whether `auto` takes the adapter, and why.
-    fn verdict(adapter: Option<&AdapterFacts>, whole: Option<Prediction>) -> (bool, String) {
-        match (adapter, whole) {
-            (Some(adapter), Some(_)) if !adapter.taken_by_auto => {
-                (false, format!("the CPU: {} is {}, which computes on the CPU", adapter.name, adapter.kind))
-            }
-            (Some(adapter), Some(whole)) if whole.pays() => (true, format!("{}: predicted to be faster", adapter.name)),
-            (Some(adapter), Some(_)) => (false, format!("the CPU: {} would not be {LEAST_GAIN} times faster", adapter.name)),
-            _ => (false, "the CPU: there is no adapter that suits".to_owned()),
+    fn print(json: bool, threads: usize, works: &[Workload], adapter: Option<&AdapterFacts>, choice: &AutoChoice) {
+        let AutoChoice { is_device, reason, seconds } = choice;
+        let taken = if *is_device { "gpu" } else { "cpu" };
+        if json {
+            let base = |(work, seconds): (&Workload, &Option<[f64; 2]>)| {
+                let [cpu, gpu] = [0, 1].map(|at| seconds.map(|seconds| seconds[at]));
+                let (cells, rounds) = (work.cells.len(), work.trial_rounds);
+                serde_json::json!({
+                    "points": work.n_points, "what": work.to_string(), "cells": cells, "trials": work.trials,
+                    "trial_rounds": rounds, "cpu_s": cpu, "gpu_s": gpu,
+                })
+            };
+            let bases: Vec<_> = works.iter().zip(seconds).map(base).collect();
+            let name = adapter.map(|adapter| &adapter.name);
+            let all = serde_json::json!({
+                "threads": threads, "bases": bases, "adapter": name, "auto": taken, "reason": reason,
+            });
+            return say(&all.to_string());
         }
-    }
-
-    fn kind(work: &Workload) -> String {
-        let full = if work.update_kind == UpdateKind::Full { ", new every round" } else { "" };
-        match work.columns {
-            WorkColumns::Features(m) => format!("{m} features{full}"),
-            WorkColumns::Visited(k) => format!("up to {k} visited points"),
-            WorkColumns::Own(k) => format!("inputs of each trial's own, up to {k} visited"),
+        for (work, seconds) in works.iter().zip(seconds) {
+            let times = match (seconds, adapter) {
+                (Some([cpu, gpu]), Some(adapter)) => format!("{cpu:.2} s on the CPU, {gpu:.2} s on {}", adapter.name),
+                _ => "not measured".to_owned(),
+            };
+            say(&format!("{work}: {times}"));
         }
+        if let Some(adapter) = adapter {
+            say(&format!("{} ({}), {threads} threads", adapter.name, adapter.kind));
+        }
+        say(&format!("--backend auto: {reason}"));
     }
 }
 
@@ -216,7 +219,7 @@ fn listed(json: bool) {
         "--backend auto: {}",
         automatic.map_or_else(
             || "the CPU, as there is no hardware adapter that suits".to_owned(),
-            |name| format!("{name} where it pays; see `privateer devices --for SPEC`")
+            |name| format!("{name} where `privateer devices --for SPEC --measure` found it to be faster, else the CPU")
         )
     ));
     say(&format!("--backend gpu:  {}", any.as_deref().unwrap_or("an error, as there is no adapter that suits")));

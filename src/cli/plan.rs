@@ -6,7 +6,7 @@ use super::source::SpecArgs;
 use crate::engine::Stop;
 use crate::record::write_whole;
 use crate::registry::Registry;
-use crate::run::{Plan, PlannedTask, RunOptions, open_backend};
+use crate::run::{Plan, PlannedTask, RunOptions};
 use crate::spec::Sweep;
 use clap::Args;
 use privateer_config::error::{Diagnostic, Error};
@@ -40,8 +40,7 @@ const WORTH_SAYING: f64 = 1.0;
 /// Reads a spec and tries its cells on the processor.
 pub fn planned(registry: &Registry, spec: &SpecArgs, path: &std::path::Path) -> Result<(Sweep, Plan), Error> {
     let sweep = spec.read(registry, path)?;
-    let options =
-        RunOptions { data: spec.data(), backend: open_backend("cpu", None, true, |_| ())?.backend, ..RunOptions::default() };
+    let options = RunOptions { data: spec.data(), ..RunOptions::default() };
     let plan = metered("cells", |each| Plan::of(&sweep, &options, &Stop::new(), each))?;
     Ok((sweep, plan))
 }

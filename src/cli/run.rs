@@ -10,7 +10,7 @@ use crate::deploy::say_removed;
 use crate::engine::{Shard, Share, Stop, UnitList};
 use crate::registry::Registry;
 use crate::run::{
-    BACKEND_NAMES, MOST_THREADS, Notice, ReleaseSummary, RunFolder, RunObserver, RunOptions, dense_backend, open_backend_for,
+    BACKEND_NAMES, MOST_THREADS, Notice, ReleaseSummary, RunFolder, RunObserver, RunOptions, dense_backend, open_backend,
     prefer_adapter,
 };
 use crate::spec::Sweep;
@@ -33,7 +33,7 @@ pub struct RunArgs {
     out: Option<PathBuf>,
     #[command(flatten)]
     spec: SpecArgs,
-    /// Who scores: `auto` takes a real GPU where there is one
+    /// Who scores: `auto` takes a GPU where `privateer devices --for SPEC --measure` found it to be faster
     #[arg(long, value_name = "BACKEND", default_value = "auto", value_parser = BACKEND_NAMES)]
     backend: String,
     /// Which adapter a GPU is, of those that `privateer devices` lists [default: the first that suits; shards take equal cards in turn]
@@ -152,7 +152,7 @@ fn one(args: &RunArgs, out: &Path, sweep: &Sweep) -> Result<(), Error> {
     let opened = if args.dense {
         dense_backend(&args.backend)?
     } else {
-        open_backend_for(&args.backend, sweep, &data, args.threads, args.quiet, note)?
+        open_backend(&args.backend, sweep, &data, args.threads, args.quiet, note)?
     };
     let options = RunOptions {
         data,

@@ -21,7 +21,7 @@ pub fn privateer(folder: &Path) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_privateer"));
     command.current_dir(folder).env_remove("PRIVATEER_DATA").env("COLUMNS", "100").env("NO_COLOR", "1");
     // Without it, software drivers write to standard error.
-    command.env("XDG_RUNTIME_DIR", std::env::temp_dir());
+    command.env("XDG_RUNTIME_DIR", std::env::temp_dir()).env("XDG_CACHE_HOME", folder.join("cache"));
     command
 }
 

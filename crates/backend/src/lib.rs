@@ -8,7 +8,6 @@
 mod ahead;
 mod batched;
 mod contract;
-pub mod cost;
 mod cpu;
 pub mod device;
 mod error;

@@ -6,7 +6,6 @@ use super::layout::{self, LayoutShape};
 use super::pipeline::Pass;
 use super::readback::guarded;
 use privateer_backend::BackendError;
-use privateer_backend::cost::DeviceRates;
 use privateer_backend::precision::F64Rate;
 use std::time::{Duration, Instant};
 
@@ -27,11 +26,15 @@ const MOST: u32 = 1024;
 /// Time after which a device counts as hanging.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// Measured peak rates of a device.
+/// Measured peak rates of a device: of matrix products, of which a multiply-add counts as two operations, and of a copy.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct GpuCeilings {
-    /// Rates of matrix products, of which a multiply-add counts as two operations, and of a copy between buffers.
-    pub rates: DeviceRates,
+    /// Operations per second in f32.
+    pub f32_flops: f64,
+    /// Operations per second in f64, if the device has it.
+    pub f64_flops: Option<f64>,
+    /// Bytes read and written per second by a copy between buffers.
+    pub copy_bytes: f64,
     /// Largest side of the matrices.
     pub side: usize,
     /// Bytes of the copied buffer.
@@ -45,11 +48,9 @@ impl Gpu {
         let copied = COPIED.min(shared.max_binding);
         let (f32_flops, side) = fastest_product::<f32>(shared, LEAST)?;
         Ok(GpuCeilings {
-            rates: DeviceRates {
-                f32_flops,
-                f64_flops: if shared.has_f64 { Some(fastest_product::<f64>(shared, LEAST)?.0) } else { None },
-                copy_bytes: copy(shared, copied)?,
-            },
+            f32_flops,
+            f64_flops: if shared.has_f64 { Some(fastest_product::<f64>(shared, LEAST)?.0) } else { None },
+            copy_bytes: copy(shared, copied)?,
             side,
             copied,
         })

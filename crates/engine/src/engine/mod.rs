@@ -55,4 +55,4 @@ pub use session::{Session, ToldRound};
 pub use share::{Shard, Share, UnitList};
 pub use simulator::{Simulator, SimulatorStep};
 pub use trace::{Measures, Quantity, Trace};
-pub use workload::workloads;
+pub use workload::{WorkColumns, Workload, workloads};

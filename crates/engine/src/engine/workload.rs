@@ -2,36 +2,92 @@
 
 use super::prepare::Preparation;
 use crate::spec::{Sweep, Task};
-use privateer_backend::cost::{WorkColumns, Workload};
+use privateer_backend::UpdateKind;
 use privateer_config::error::Error;
 use privateer_gp::score::Basis;
+use std::collections::BTreeSet;
+use std::fmt;
+
+/// Cells over one prepared basis, whose models change in one way.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Workload {
+    /// Points of the domain.
+    pub n_points: usize,
+    /// What scores are linear in.
+    pub columns: WorkColumns,
+    /// How models change.
+    pub update_kind: UpdateKind,
+    /// Kinds of environments and the parameters of policies, as JSON.
+    pub policies: BTreeSet<String>,
+    /// Indices of the cells.
+    pub cells: Vec<u32>,
+    /// Trials of all cells.
+    pub trials: u64,
+    /// Rounds of all trials.
+    pub trial_rounds: u64,
+}
+
+/// Basis functions of a workload.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum WorkColumns {
+    /// This number of features of every point.
+    Features(usize),
+    /// Covariances with a trial's visited points.
+    Visited,
+    /// As `Visited`, over inputs of each trial's own.
+    Own,
+}
+
+impl fmt::Display for Workload {
+    /// Writes sizes and kind, as in "1024 points, 64 features, 200 trials of 500 rounds".
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} points, ", self.n_points)?;
+        match self.columns {
+            WorkColumns::Features(m) => write!(f, "{m} features")?,
+            WorkColumns::Visited => f.write_str("visited points")?,
+            WorkColumns::Own => f.write_str("inputs of each trial's own")?,
+        }
+        let full = if self.update_kind == UpdateKind::Full { ", new every round" } else { "" };
+        write!(f, "{full}, {} trials of {} rounds", self.trials, self.trial_rounds / self.trials.max(1))
+    }
+}
 
 /// Returns what the cells of a sweep ask of a backend, one entry for each prepared basis; cells that never score are left out.
+///
+/// # Errors
+/// The first of the preparation of a cell.
 pub fn workloads(sweep: &Sweep, preparation: &Preparation<'_>) -> Result<Vec<Workload>, Error> {
     let mut found: Vec<(&str, Basis, Workload)> = Vec::new();
     for plan in sweep.cells.iter() {
         let Task::Bandit(_) = plan.task else { continue };
         let cell = preparation.cell(plan).map_err(|error| plan.placed(error))?;
         let (Some(basis), Some(_)) = (cell.maker.basis(), &cell.domain) else { continue };
-        let n_points = basis.n_points();
-        let visited = n_points.min(usize::try_from(plan.rounds).unwrap_or(usize::MAX));
-        let columns = match &basis {
-            Basis::Table(table) => WorkColumns::Features(table.n_features),
-            Basis::Gram(_) => WorkColumns::Visited(visited),
-            Basis::Own(_) => WorkColumns::Own(visited),
-        };
         let update_kind = cell.update_kind();
-        let same = |(key, known, work): &&mut (&str, Basis, Workload)| {
+        let same = |(key, known, work): &(&str, Basis, Workload)| {
             *key == &*plan.environment_key && known.is(&basis) && work.update_kind == update_kind
         };
-        if let Some((_, _, work)) = found.iter_mut().find(same) {
-            let all = work.trials + sweep.trials;
-            work.rounds = (work.rounds * work.trials as f64 + (plan.rounds * sweep.trials) as f64) / all as f64;
-            work.trials = all;
-        } else {
-            let work = Workload { n_points, columns, update_kind, trials: sweep.trials, rounds: plan.rounds as f64 };
+        let at = found.iter().position(same).unwrap_or_else(|| {
+            let columns = match &basis {
+                Basis::Table(table) => WorkColumns::Features(table.n_features),
+                Basis::Gram(_) => WorkColumns::Visited,
+                Basis::Own(_) => WorkColumns::Own,
+            };
+            let (n_points, policies) = (basis.n_points(), BTreeSet::new());
+            let work = Workload { n_points, columns, update_kind, policies, cells: Vec::new(), trials: 0, trial_rounds: 0 };
             found.push((&plan.environment_key, basis, work));
-        }
+            found.len() - 1
+        });
+        let work = &mut found[at].2;
+        let kind = |name, section: &serde_json::Value| match name {
+            "environment" => section.get("kind").map(ToString::to_string),
+            "policy" => Some(section.to_string()),
+            _ => None,
+        };
+        let kinds: Vec<String> = plan.resolved.sections().filter_map(|(name, section)| kind(name, section)).collect();
+        work.policies.insert(kinds.join(" "));
+        work.cells.push(plan.index);
+        work.trials = work.trials.saturating_add(sweep.trials);
+        work.trial_rounds = work.trial_rounds.saturating_add(sweep.trials.saturating_mul(plan.rounds));
     }
     Ok(found.into_iter().map(|(_, _, work)| work).collect())
 }

@@ -1,4 +1,4 @@
-//! Chooses which backend scores, by name or by what a sweep costs on each.
+//! Chooses which backend scores, by name or by what was measured of a sweep's cells on each.
 //!
 //! `note` takes warnings, and what was chosen unless `quiet` is true.
 
@@ -6,17 +6,21 @@
 use super::drivers::quietly;
 #[cfg(feature = "gpu")]
 use privateer_backend::BackendError;
-#[cfg(feature = "gpu")]
-use privateer_backend::cost::{DeviceRates, LEAST_GAIN, Prediction, UNBOUNDED};
 use privateer_backend::device::Precision;
 use privateer_backend::{Backend, Cpu};
 use privateer_config::error::{Diagnostic, Error};
 use privateer_engine::engine::Shard;
 #[cfg(feature = "gpu")]
-use privateer_engine::engine::{Preparation, scoring_error, workloads};
+use privateer_engine::engine::scoring_error;
 use privateer_engine::env::DataFolder;
 use privateer_engine::spec::Sweep;
 use std::sync::Arc;
+#[cfg(all(feature = "gpu", feature = "report"))]
+use {
+    super::measured::{AutoChoice, RatesFile, choose, unmeasured},
+    privateer_engine::engine::{Preparation, workloads},
+    privateer_engine::spec::Task,
+};
 
 /// The backends that `--backend` takes.
 pub const BACKEND_NAMES: [&str; 3] = ["auto", "cpu", "gpu"];
@@ -45,27 +49,15 @@ pub fn dense_backend(name: &str) -> Result<OpenedBackend, Error> {
         let diagnostic = Diagnostic::new("`--dense` means nothing to a GPU");
         return diagnostic.hint("a device scores every point anyway").refuse();
     }
-    Ok(OpenedBackend { backend: Arc::new(Cpu::dense()), ..cpu() })
+    Ok(OpenedBackend { backend: Arc::new(Cpu::dense()), ..cpu_backend() })
 }
 
-/// Opens `cpu`, `gpu` (whatever adapter there is) or `auto` (a real GPU where there is one, else the CPU), and says what it
-/// took unless that is the CPU.
+/// Opens a backend for a sweep: `cpu`, `gpu` (whatever adapter there is), or `auto`, which takes a hardware GPU only where it was
+/// measured to be faster for the sweep's cells.
 ///
 /// # Errors
-/// [`Error::Device`] if `gpu` is requested and no GPU is present, or the GPU lacks the floating-point type.
-pub fn open_backend(name: &str, precision: Option<Precision>, quiet: bool, note: fn(&str)) -> Result<OpenedBackend, Error> {
-    match name {
-        "gpu" => gpu_backend(precision, quiet, false, note),
-        "auto" => Ok(automatic(quiet, note).unwrap_or_else(cpu)),
-        _ => Ok(cpu()),
-    }
-}
-
-/// Opens a backend for a sweep: as [`open_backend`], but `auto` takes a hardware GPU only where it is predicted to pay.
-///
-/// # Errors
-/// As [`open_backend`], and the first error of the preparation of a cell.
-pub fn open_backend_for(
+/// [`Error::Device`] if `gpu` is requested and no GPU is present; for `auto` the first error of the preparation of a cell.
+pub fn open_backend(
     name: &str,
     sweep: &Sweep,
     data: &DataFolder,
@@ -73,14 +65,17 @@ pub fn open_backend_for(
     quiet: bool,
     note: fn(&str),
 ) -> Result<OpenedBackend, Error> {
-    if name != "auto" {
-        return open_backend(name, None, quiet, note);
+    match name {
+        "gpu" => gpu_backend(None, quiet, false, note),
+        "auto" => {
+            let choice = automatic(sweep, data, threads, note)?;
+            if let (Some(reason), false) = (&choice.reason, quiet) {
+                note(reason);
+            }
+            Ok(choice)
+        }
+        _ => Ok(cpu_backend()),
     }
-    let choice = automatic_for(sweep, data, threads, note)?;
-    if let (Some(reason), false) = (&choice.reason, quiet) {
-        note(reason);
-    }
-    Ok(choice)
 }
 
 /// Sets which adapter this process takes where a GPU scores: that of this name or number, or the one of a shard's turn.
@@ -125,7 +120,8 @@ pub fn with_hint(mut error: Error) -> Error {
     error
 }
 
-fn cpu() -> OpenedBackend {
+/// Returns the processor.
+pub fn cpu_backend() -> OpenedBackend {
     OpenedBackend {
         backend: Arc::new(Cpu::default()),
         software: false,
@@ -170,54 +166,45 @@ pub fn gpu_backend(precision: Option<Precision>, quiet: bool, time_passes: bool,
     Ok(with_fallback(gpu, precision, note))
 }
 
-#[cfg(feature = "gpu")]
-fn automatic(quiet: bool, note: fn(&str)) -> Option<OpenedBackend> {
-    use privateer_backend::device::Device;
-    let gpu = hardware(note)?;
-    if !quiet {
-        note(&format!("gpu: {}", gpu.description()));
-    }
-    Some(with_fallback(gpu, None, note))
-}
-
-/// Opens the hardware adapter, if there is one.
-#[cfg(feature = "gpu")]
-fn hardware(note: fn(&str)) -> Option<privateer_gpu::Gpu> {
-    quietly(privateer_gpu::Gpu::automatic).unwrap_or_else(|error| {
-        note(&format!("warning: {error}; the CPU scores, with the same answers"));
-        None
-    })
-}
-
 /// Chooses for a sweep; the reason is absent where there was no choice.
-#[cfg(feature = "gpu")]
-fn automatic_for(sweep: &Sweep, data: &DataFolder, threads: Option<usize>, note: fn(&str)) -> Result<OpenedBackend, Error> {
-    use privateer_gpu::adapters;
-    if !quietly(adapters).iter().any(|adapter| adapter.taken_by_auto) {
-        return Ok(cpu());
-    }
-    let (backend, threads) = (Cpu::default(), threads.unwrap_or_else(cores));
-    let because = |reason: String, opened: OpenedBackend| Ok(OpenedBackend { reason: Some(reason), ..opened });
-    let workloads = workloads(sweep, &Preparation::new(sweep, data, &backend))?;
-    let least = Prediction::of(&workloads, threads, &UNBOUNDED);
-    if !least.pays() {
-        return because(format!("cpu: no GPU would be {LEAST_GAIN} times faster here: at best {least}"), cpu());
-    }
-    let Some(gpu) = hardware(note) else { return Ok(cpu()) };
-    let name = gpu.facts().name.clone();
-    match device_rates(&gpu).map(|rates| Prediction::of(&workloads, threads, &rates)) {
-        Err(error) => because(format!("cpu: {name} could not be measured: {error}"), cpu()),
-        Ok(prediction) if prediction.pays() => {
-            because(format!("gpu: {name}, predicted: {prediction}"), with_fallback(gpu, None, note))
-        }
-        Ok(prediction) => because(format!("cpu: {name} would not be {LEAST_GAIN} times faster: {prediction}"), cpu()),
-    }
+#[cfg(all(feature = "gpu", feature = "report"))]
+fn automatic(sweep: &Sweep, data: &DataFolder, threads: Option<usize>, note: fn(&str)) -> Result<OpenedBackend, Error> {
+    let adapter = quietly(privateer_gpu::adapters).into_iter().find(|adapter| adapter.taken_by_auto);
+    let scores = sweep.cells.iter().any(|cell| matches!(cell.task, Task::Bandit(_)));
+    let Some(adapter) = adapter.filter(|_| scores) else { return Ok(cpu_backend()) };
+    let open = || {
+        quietly(privateer_gpu::Gpu::automatic).unwrap_or_else(|error| {
+            note(&format!("warning: {error}; the CPU scores, with the same answers"));
+            None
+        })
+    };
+    chosen(sweep, data, threads, &adapter, &RatesFile::read(&note), note, open)
 }
 
-/// Returns the measured rates of a device.
-#[cfg(feature = "gpu")]
-pub fn device_rates(gpu: &privateer_gpu::Gpu) -> Result<DeviceRates, BackendError> {
-    Ok(gpu.ceilings()?.rates)
+/// Chooses between the CPU and an adapter, which `open` opens.
+#[cfg(all(feature = "gpu", feature = "report"))]
+fn chosen(
+    sweep: &Sweep,
+    data: &DataFolder,
+    threads: Option<usize>,
+    adapter: &privateer_gpu::AdapterFacts,
+    file: &RatesFile,
+    note: fn(&str),
+    open: impl FnOnce() -> Option<privateer_gpu::Gpu>,
+) -> Result<OpenedBackend, Error> {
+    let (backend, rates) = (Cpu::default(), file.of(adapter));
+    // Without rates nothing needs to be prepared: any workload is one that is not measured.
+    let prepare = || workloads(sweep, &Preparation::new(sweep, data, &backend));
+    let choice = match rates {
+        Some(_) => choose(&prepare()?, threads.unwrap_or_else(cores), adapter, rates),
+        None => AutoChoice { is_device: false, reason: unmeasured(adapter, "this spec"), seconds: Vec::new() },
+    };
+    if !choice.is_device {
+        return Ok(OpenedBackend { reason: Some(choice.reason), ..cpu_backend() });
+    }
+    // Without a reason where the card cannot be opened, which `open` says.
+    let because = |gpu| OpenedBackend { reason: Some(choice.reason), ..with_fallback(gpu, None, note) };
+    Ok(open().map_or_else(cpu_backend, because))
 }
 
 /// Returns the number of threads that a run has by default.
@@ -226,9 +213,9 @@ pub fn cores() -> usize {
     std::thread::available_parallelism().map_or(1, std::num::NonZero::get)
 }
 
-#[cfg(not(feature = "gpu"))]
-fn automatic_for(_sweep: &Sweep, _data: &DataFolder, _threads: Option<usize>, _note: fn(&str)) -> Result<OpenedBackend, Error> {
-    Ok(cpu())
+#[cfg(not(all(feature = "gpu", feature = "report")))]
+fn automatic(_sweep: &Sweep, _data: &DataFolder, _threads: Option<usize>, _note: fn(&str)) -> Result<OpenedBackend, Error> {
+    Ok(cpu_backend())
 }
 
 /// Says that there is no backend for it.
@@ -245,7 +232,51 @@ pub fn gpu_backend(
     })
 }
 
-#[cfg(not(feature = "gpu"))]
-fn automatic(_quiet: bool, _note: fn(&str)) -> Option<OpenedBackend> {
-    None
+#[cfg(all(test, feature = "gpu", feature = "report"))]
+mod tests {
+    use super::super::measured::{MachineRates, PathRates, WorkRates, shape};
+    use super::super::{RunOptions, run_in_memory};
+    use super::*;
+    use privateer_engine::engine::Stop;
+    use privateer_gpu::{AdapterChoice, AdapterFacts, Gpu};
+
+    const SPEC: &str = "rounds = 20\ntrials = 3\nreferences = false\n[environment]\nkind = \"rkhs\"\n\
+        domain = { kind = \"grid\", points = 1100 }\nkernel = { kind = \"matern\", nu = 2.5, lengthscale = 0.2 }\nnoise = \"none\"\n\
+        [[policy]]\nkind = \"igp-ucb\"\n";
+
+    /// A card is taken by its rates alone, whatever adapter plays the card here, and plays the rows of the CPU.
+    #[test]
+    fn auto_takes_a_card_by_its_rates() {
+        let Some(found) = privateer_gpu::adapters().into_iter().find(|adapter| adapter.taken_by_gpu) else {
+            assert!(std::env::var("PRIVATEER_GPU").as_deref() != Ok("required"), "no adapter");
+            return;
+        };
+        let card = AdapterFacts { kind: "discrete", taken_by_auto: true, ..found };
+        let (sweep, data) = (Sweep::parse("t.toml", SPEC, &[]).expect("a spec"), DataFolder::default());
+        let works = workloads(&sweep, &Preparation::new(&sweep, &data, &Cpu::default())).expect("prepared");
+        let rates_of = |by: f64| {
+            let path = |round_s| PathRates { once_s: 0.0, trial_s: 0.0, round_s };
+            let rates = WorkRates { cpu: path(1.0), gpu: path(by), trials: 3, rounds: 20 };
+            let works = works.iter().map(|work| (shape(work, 2), rates)).collect();
+            let mut file = RatesFile::default();
+            file.add(&card, MachineRates { open_s: 0.0, works });
+            file
+        };
+        let rows = |backend: Arc<dyn Backend>| {
+            let options = RunOptions { backend, threads: Some(2), ..RunOptions::default() };
+            run_in_memory(&sweep, &options, &Stop::new(), &()).expect("a run").traces
+        };
+        let cases =
+            [(rates_of(0.1), true, "10.00 times"), (rates_of(10.0), false, "0.10 times"), (RatesFile::default(), false, "not")];
+        for (file, is_taken, said) in cases {
+            let open = || Gpu::open(AdapterChoice::Any).ok();
+            let opened = chosen(&sweep, &data, Some(2), &card, &file, |_| (), open).expect("a choice");
+            let reason = opened.reason.unwrap_or_default();
+            assert_eq!(opened.gpu.is_some(), is_taken, "{reason}");
+            assert!(reason.contains(said) && reason.starts_with(if is_taken { "gpu: " } else { "cpu: " }), "{reason}");
+            assert_eq!(rows(opened.backend), rows(Arc::new(Cpu::default())));
+        }
+        let gone = chosen(&sweep, &data, Some(2), &card, &rates_of(0.1), |_| (), || None).expect("a choice");
+        assert!(gone.gpu.is_none() && gone.reason.is_none(), "a card that cannot be opened");
+    }
 }

@@ -11,6 +11,10 @@ mod drivers;
 mod folder;
 #[cfg(feature = "report")]
 mod manifest;
+#[cfg(all(feature = "gpu", feature = "report"))]
+mod measure;
+#[cfg(all(feature = "gpu", feature = "report"))]
+mod measured;
 mod memory;
 mod memory_peak;
 mod notices;
@@ -24,18 +28,24 @@ mod recorder;
 mod rerun;
 mod threads;
 
-#[doc(hidden)]
-pub use backends::{
-    BACKEND_NAMES, OpenedBackend, dense_backend, gpu_backend, open_backend, open_backend_for, prefer_adapter, with_hint,
-};
 #[cfg(feature = "gpu")]
 #[doc(hidden)]
-pub use backends::{cores, device_rates};
+pub use backends::cores;
+#[doc(hidden)]
+pub use backends::{
+    BACKEND_NAMES, OpenedBackend, cpu_backend, dense_backend, gpu_backend, open_backend, prefer_adapter, with_hint,
+};
 #[cfg(feature = "gpu")]
 #[doc(hidden)]
 pub use drivers::{quietly, this_is_the_program};
 #[cfg(feature = "report")]
 pub use folder::{RunFolder, run_to_folder};
+#[cfg(all(feature = "gpu", feature = "report"))]
+#[doc(hidden)]
+pub use measure::measure;
+#[cfg(all(feature = "gpu", feature = "report"))]
+#[doc(hidden)]
+pub use measured::{AutoChoice, MachineRates, RatesFile, choose, shape};
 pub use memory::{MemoryRun, run_in_memory};
 pub use memory_peak::{forget_peak, peak_bytes};
 pub use observer::{Notice, ReleaseSummary, RunObserver};
