@@ -101,7 +101,7 @@ fn cases() -> Vec<Case> {
         ("large plane", Arc::new(gram(&smooth, &large)), false, 0.05),
         ("large plane, Matern 5/2", Arc::new(gram(&matern(2.5, 0.8), &large)), false, 0.01),
         ("large plane, noisy rows", Arc::new(noisy(&large)), false, 0.01),
-        // Blocks too wide to follow theta, with a ridge for columns in f32 and one for f64.
+        // Blocks so wide that their bounds are loose.
         ("six axes", Arc::new(gram(&smooth, &six)), false, 1.0),
         ("six axes, own", Arc::new(gram(&smooth, &six)), true, 1e-4),
         ("table", tabulated(gram(&smooth, &grid)), false, 0.05),

@@ -85,12 +85,6 @@ const MOST_IN_BATCH: usize = 32;
 /// Largest size of a batch's arrays, in bytes.
 const MOST_BYTES: usize = 1 << 28;
 
-/// Smallest ridge, as a share of the prior variance, with which columns are held in f32 where blocks are too wide to follow theta.
-///
-/// What their rounding adds to the error of a posterior standard deviation grows with the inverse root of the ridge. In the plane, where
-/// trials settle and few points are visited, errors leave more blocks and candidates than bytes gain: `exact-posterior` large 25 → 68 µs.
-const LEAST_RIDGE_OF_SINGLE: f64 = 0.25;
-
 /// Trials that the pivot screen interleaves.
 const INTERLEAVED: usize = super::pivots::LANES;
 
@@ -127,11 +121,6 @@ pub fn prunes(basis: &Basis, n_points: usize) -> bool {
         Basis::Gram(_) => PRUNED_COVARIANCES <= n_points,
         Basis::Own(_) => PRUNED_OWN <= n_points,
     }
-}
-
-/// Returns whether blocks that are too wide to follow theta hold columns in f32, given the largest prior standard deviation.
-pub fn holds_single(norm: f64, ridge: f64) -> bool {
-    LEAST_RIDGE_OF_SINGLE * norm * norm <= ridge && (1e-15..1e15).contains(&norm)
 }
 
 /// Counted multiply-adds of a trial with block pruning, and estimated ones of the dense path.

@@ -160,8 +160,7 @@ impl StrategyTables {
         let (cost, begins) = (before.as_ref().map_or_else(PathCost::default, |before| before.cost), before.is_none());
         // A guarded value is consistent between statements, even after a panic.
         let spare = before.map(PrunedTrial::end).or_else(|| self.spare.lock().unwrap_or_else(PoisonError::into_inner).pop());
-        let is_single = blocks.holds_single(visited.ridge);
-        let pruned = PrunedTrial::new(blocks, table, spare, cost, is_single, self.options);
+        let pruned = PrunedTrial::new(blocks, table, spare, cost, self.options);
         match (request.model.n_observations(), request.change) {
             (0, _) => Some(pruned),
             (1, Change::Row { rebuilt: false, .. }) if begins => Some(pruned),

@@ -319,7 +319,7 @@ impl TrialScreen {
         }
         let (tie, e_mean) = (tie_margin(best), e_mean(best));
         let (mean, variance) = (&self.mean, &self.variance);
-        settle(&mut answer.points, tie, beta, |point| (mean[point as usize], variance[point as usize], [e_mean, e]));
+        settle(&mut answer.points, tie, beta, [e_mean, e], |point| (mean[point as usize], variance[point as usize]));
         if answer.points.is_empty() {
             // A NaN reached the screen; the exact scores decide, or report it.
             answer.points.extend(playable(n, request.subset));
@@ -329,17 +329,17 @@ impl TrialScreen {
 
 /// Keeps the points, in ascending order, that may be the best or tie with it.
 ///
-/// * `moments` — mean and posterior variance of a point, and their largest errors; scores within `tie` of each other tie
-pub fn settle(points: &mut Vec<u32>, tie: f64, beta: f64, moments: impl Fn(u32) -> (f64, f64, [f64; 2])) {
+/// Their `moments`, mean and posterior variance, have at most these errors; scores within `tie` of each other tie.
+pub fn settle(points: &mut Vec<u32>, tie: f64, beta: f64, [e_mean, e_variance]: [f64; 2], moments: impl Fn(u32) -> (f64, f64)) {
     if points.len() < 2 {
         return;
     }
     let lower = |point: u32| {
-        let (mean, variance, [e_mean, e_variance]) = moments(point);
+        let (mean, variance) = moments(point);
         mean - e_mean + beta * (variance - e_variance).max(0.0).sqrt()
     };
     let upper = |point: u32| {
-        let (mean, variance, [e_mean, e_variance]) = moments(point);
+        let (mean, variance) = moments(point);
         mean + e_mean + beta * (variance + e_variance).max(0.0).sqrt()
     };
     let best_lower = points.iter().map(|&point| lower(point)).fold(f64::NEG_INFINITY, f64::max);

@@ -8,17 +8,10 @@ use super::interpolation::InterpolationGrid;
 use super::lattice::{Lattice, ReferenceBounds};
 use super::order::{BlockCoordinates, BlockOrder, SMALL_SIZE};
 use super::source::Source;
-use crate::cpu::path;
 use crate::scale::Scale;
 use privateer_gp::score::{FeatureTable, GramSource};
 use privateer_numerics::linalg::{add_scaled, dot};
 use std::sync::Arc;
-
-/// Largest radius of blocks for which distances of theta are followed, in norms of a feature vector.
-///
-/// A change of theta by `D` raises a block's bound by `D R`, and by about `D² / (2 beta)` through the innovations: less unless
-/// `2 beta R < D`. With points in five dimensions radii are 0.8 to 1.3.
-const MOST_RADIUS: f64 = 0.5;
 
 /// Data of block pruning that trials share.
 #[derive(Debug)]
@@ -29,8 +22,6 @@ pub struct Blocks {
     pub row_term: f64,
     /// Points where means are kept exactly, and posterior variances too where they are corners.
     pub by_reference: ReferenceBounds,
-    /// Whether distances of theta bound scores; otherwise innovations alone do, as radii are too large.
-    pub follows_theta: bool,
     /// Bounds to ask for before a block is scored; for features over a plane.
     pub checks: Option<Arc<InterpolationGrid>>,
     /// `n_blocks x size`: prior variances.
@@ -190,15 +181,7 @@ impl Blocks {
     ) -> Self {
         let largest = |block: &[f64]| block.iter().copied().fold(0.0, f64::max).sqrt();
         let widest = prior.chunks_exact(order.size).map(largest).collect();
-        let narrow = by_reference.radii.iter().filter(|radius| **radius < MOST_RADIUS * norm).count();
-        let is_wide = 2 * narrow <= by_reference.radii.len() && !by_reference.bound_scores();
-        let follows_theta = !(is_wide && matches!(source, Covariance::Formula(_)));
-        Self { follows_theta, order, source, row_term, by_reference, checks: None, prior, prior_error, widest, norm }
-    }
-
-    /// Returns whether trials hold columns in f32.
-    pub fn holds_single(&self, ridge: f64) -> bool {
-        self.source.is_nonnegative() && !self.follows_theta && path::holds_single(self.norm, ridge)
+        Self { order, source, row_term, by_reference, checks: None, prior, prior_error, widest, norm }
     }
 
     /// Writes a visited point's basis function (covariance and row term) at a block's points.

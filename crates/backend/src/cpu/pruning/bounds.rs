@@ -124,9 +124,6 @@ impl Bounds {
 
     /// Returns the multiply-adds of a new streak over `visited` points, those of checks included.
     pub fn work_of_a_streak(&self, shared: &Blocks, visited: usize) -> usize {
-        if !shared.follows_theta {
-            return self.snapshots.len();
-        }
         let reference_points = self.reference_points.p.len();
         let of_reference_points = shared.source.products().map_or(reference_points * visited, |(products, _)| {
             products.work(reference_points) + shared.checks.as_ref().map_or(0, |checks| products.work_at_nodes(checks.counts))
@@ -146,9 +143,7 @@ impl Bounds {
     pub fn start_streak(&mut self, shared: &Blocks, visited: &[u32], row: &[f64], alpha: &[f64]) {
         let rounded = self.rounded();
         snapshots::close(&mut self.snapshots, self.theta.open, self.theta.row_square, rounded);
-        if shared.follows_theta {
-            wide_fused(StartBounds { bounds: self, shared, visited, row, alpha });
-        }
+        wide_fused(StartBounds { bounds: self, shared, visited, row, alpha });
         self.theta.open = SnapshotSums::default();
         self.theta.streak += 1;
     }
@@ -184,9 +179,6 @@ impl Bounds {
             let Snapshots { reach: reaches, root: roots, .. } = &self.snapshots;
             for ((reach, root), &at) in self.blocks.reach.iter_mut().zip(&mut self.blocks.root).zip(&self.blocks.snapshot) {
                 (*reach, *root) = (reaches[at as usize], roots[at as usize]);
-            }
-            if !shared.follows_theta {
-                self.blocks.reach.fill(f64::INFINITY);
             }
         }
         let reference_points = &shared.by_reference.reference_points;

@@ -36,11 +36,6 @@ impl Covariance {
         }
     }
 
-    /// Returns whether no covariance is negative, by its formula.
-    pub fn is_nonnegative(&self) -> bool {
-        matches!(self, Self::Formula(formula) if formula.is_nonnegative())
-    }
-
     pub fn work(&self) -> usize {
         match self {
             Self::Features(source) => source.work(),

@@ -151,11 +151,6 @@ impl Formula {
         }
     }
 
-    /// Returns whether no value is negative.
-    pub fn is_nonnegative(&self) -> bool {
-        self.family != KernelFamily::Linear && 0.0 <= self.scale.min(self.offset)
-    }
-
     /// Returns the estimated multiply-adds of a value.
     pub fn work(&self) -> usize {
         self.vectors.q + WORK_OF_A_VALUE

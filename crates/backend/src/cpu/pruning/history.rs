@@ -283,11 +283,6 @@ impl GramRows {
     fn open(&mut self, points: &[u32], prior: f64, blocks: &Blocks, alpha: &[f64]) -> OpenedStreak {
         let n = blocks.order.places.len();
         let mut work = 0;
-        let is_new = self.points.len() < points.len();
-        if !blocks.follows_theta {
-            self.points.extend_from_slice(&points[self.points.len()..]);
-            self.weights.resize(points.len(), 0.0);
-        }
         for &new in &points[self.points.len()..] {
             let known = self.points.len();
             let mut l: Vec<f64> = self.points.iter().map(|&point| blocks.source.entry(point as usize, new as usize)).collect();
@@ -299,17 +294,18 @@ impl GramRows {
             work += known * (known / 2 + blocks.source.work());
         }
         let new = self.points.len();
-        if blocks.follows_theta {
-            self.factor.transposed_times(alpha, &mut self.coordinates);
-            // Padded to whole SIMD lanes.
-            self.coordinates.resize(new.next_multiple_of(8), 0.0);
-            work += new * new / 2;
-        }
+        self.factor.transposed_times(alpha, &mut self.coordinates);
+        // Padded to whole SIMD lanes.
+        self.coordinates.resize(new.next_multiple_of(8), 0.0);
         self.size = alpha.iter().map(|a| a.abs()).sum();
         // Sums of K products in any order, a rounding of each coefficient, and a safety factor of 4 as on the dense path.
         let p_error = self.size * (blocks.source.error() + 4.0 * (new as f64 + 8.0) * U * prior);
         // The dense path computes the whole column of every new point.
-        OpenedStreak { p_error, work, dense_work: n * (new + if is_new { blocks.source.work() } else { 0 }) }
+        OpenedStreak {
+            p_error,
+            work: work + new * new / 2,
+            dense_work: n * (new + if 0 < work || new == 1 { blocks.source.work() } else { 0 }),
+        }
     }
 }
 

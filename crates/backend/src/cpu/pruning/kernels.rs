@@ -105,81 +105,44 @@ pub fn apply(mean: &mut [f64], variance: &mut [f64], p: &[f64], squares: f64, st
     }
 }
 
-/// Most rows whose sums stay in registers together.
+/// Most streaks whose sums stay in registers together.
 pub const TOGETHER: usize = 8;
 
-/// Points of a part of a block: the sums of [`TOGETHER`] rows fit the registers, and each part of all columns is one stream of
+/// Points of a part of a block: the sums of [`TOGETHER`] streaks fit the registers, and each part of all columns is one stream of
 /// memory.
 pub const PART: usize = 16;
 
-/// A number of a column as it is held.
-pub trait Entry: Copy {
-    /// Returns the entry for a kernel value.
-    fn of(value: f64) -> Self;
-
-    /// Returns a column in f64, which may be written to `room`.
-    fn wide<'a>(column: &'a [Self; PART], room: &'a mut [f64; PART]) -> &'a [f64; PART];
-}
-
-impl Entry for f64 {
-    #[inline(always)]
-    fn of(value: f64) -> Self {
-        value
-    }
-
-    #[inline(always)]
-    fn wide<'a>(column: &'a [Self; PART], _room: &'a mut [f64; PART]) -> &'a [f64; PART] {
-        column
-    }
-}
-
-impl Entry for f32 {
-    #[inline(always)]
-    fn of(value: f64) -> Self {
-        value as Self
-    }
-
-    #[inline(always)]
-    fn wide<'a>(column: &'a [Self; PART], room: &'a mut [f64; PART]) -> &'a [f64; PART] {
-        for lane in 0..PART {
-            room[lane] = f64::from(column[lane]);
-        }
-        room
-    }
-}
-
 vectorised! {
-    /// Computes `out_j = sum_i weights_ji columns_i` over a part of a block for up to [`TOGETHER`] rows, reading columns once.
+    /// Computes `out_j = sum_i weights_ji columns_i` over a part of a block for up to [`TOGETHER`] streaks, reading columns once.
     ///
-    /// * `weights` — coefficients of each row, of non-decreasing length
-    pub fn sums_of_part[T: Entry](weights: &[&[f64]], columns: &[[T; PART]], out: &mut [[f64; PART]; TOGETHER]) where simd: S {
+    /// * `weights` — coefficients of each streak, of non-decreasing length
+    pub fn sums_of_part(weights: &[&[f64]], columns: &[[f64; PART]], out: &mut [[f64; PART]; TOGETHER]) where simd: S {
         match weights.len() {
             0 => {}
-            1 => sums_of_rows::<S, T, 1>(simd, weights, columns, out),
-            2 => sums_of_rows::<S, T, 2>(simd, weights, columns, out),
-            3 | 4 => sums_of_rows::<S, T, 4>(simd, weights, columns, out),
-            _ => sums_of_rows::<S, T, 8>(simd, weights, columns, out),
+            1 => sums_of_rows::<S, 1>(simd, weights, columns, out),
+            2 => sums_of_rows::<S, 2>(simd, weights, columns, out),
+            3 | 4 => sums_of_rows::<S, 4>(simd, weights, columns, out),
+            _ => sums_of_rows::<S, 8>(simd, weights, columns, out),
         }
     }
 }
 
-/// Computes [`sums_of_part`] for `ROWS` rows, of which the last may be given several times.
+/// Computes [`sums_of_part`] for `ROWS` streaks, of which the last may be given several times.
 #[inline(always)]
-fn sums_of_rows<S: Simd, T: Entry, const ROWS: usize>(
+fn sums_of_rows<S: Simd, const ROWS: usize>(
     simd: S,
     weights: &[&[f64]],
-    columns: &[[T; PART]],
+    columns: &[[f64; PART]],
     out: &mut [[f64; PART]; TOGETHER],
 ) {
     let all: [&[f64]; ROWS] = std::array::from_fn(|i| weights[i.min(weights.len() - 1)]);
     // Columns of points that are new since the first of these streaks follow.
     let (common, new) = columns.split_at(all[0].len());
     let rows = all.map(|row| &row[..common.len()]);
-    let mut room = [0.0; PART];
     for first in (0..PART / S::F64_LANES).step_by(2) {
         let mut sums = [[simd.splat_f64s(0.0); 2]; ROWS];
         for (at, column) in common.iter().enumerate() {
-            let values = &S::as_simd_f64s(T::wide(column, &mut room)).0[first..][..2];
+            let values = &S::as_simd_f64s(column).0[first..][..2];
             for i in 0..ROWS {
                 let weight = simd.splat_f64s(rows[i][at]);
                 for j in 0..2 {
@@ -188,7 +151,7 @@ fn sums_of_rows<S: Simd, T: Entry, const ROWS: usize>(
             }
         }
         for (at, column) in (common.len()..all[ROWS - 1].len()).zip(new) {
-            let values = &S::as_simd_f64s(T::wide(column, &mut room)).0[first..][..2];
+            let values = &S::as_simd_f64s(column).0[first..][..2];
             for i in 0..ROWS {
                 let weight = simd.splat_f64s(if at < all[i].len() { all[i][at] } else { 0.0 });
                 for j in 0..2 {
@@ -202,45 +165,18 @@ fn sums_of_rows<S: Simd, T: Entry, const ROWS: usize>(
     }
 }
 
-/// What the scores of a block say about its points.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct BlockScore {
-    /// Largest upper and largest lower end of a score; equal without errors of the points.
-    pub upper: f64,
-    pub lower: f64,
-    /// Largest upper end of a posterior variance.
-    pub variance: f64,
-}
-
-/// Scores points whose means and variances have these errors, if any: one each, or none.
+/// Returns the largest score and the largest posterior variance.
 #[inline(always)]
-pub fn score(mean: &[f64], variance: &[f64], errors: Option<[&[f64]; 2]>, beta: f64) -> BlockScore {
-    let [mut upper, mut lower] = [[f64::NEG_INFINITY; 8]; 2];
-    let mut most = [0.0f64; 8];
-    let (means, variances) = (mean.as_chunks::<8>().0, variance.as_chunks::<8>().0);
-    if let Some([of_mean, of_variance]) = errors {
-        let (of_means, of_variances) = (of_mean.as_chunks::<8>().0, of_variance.as_chunks::<8>().0);
-        for (((mean, variance), of_mean), of_variance) in means.iter().zip(variances).zip(of_means).zip(of_variances) {
-            for lane in 0..8 {
-                let above = larger(0.0, variance[lane] + of_variance[lane]);
-                let below = larger(0.0, variance[lane] - of_variance[lane]);
-                most[lane] = larger(most[lane], above);
-                upper[lane] = larger(upper[lane], mean[lane] + of_mean[lane] + beta * above.sqrt());
-                lower[lane] = larger(lower[lane], mean[lane] - of_mean[lane] + beta * below.sqrt());
-            }
+pub fn score(mean: &[f64], variance: &[f64], beta: f64) -> (f64, f64) {
+    let (mut best, mut most) = ([f64::NEG_INFINITY; 8], [0.0f64; 8]);
+    for (mean, variance) in mean.as_chunks::<8>().0.iter().zip(variance.as_chunks::<8>().0) {
+        for lane in 0..8 {
+            let variance = larger(0.0, variance[lane]);
+            most[lane] = larger(most[lane], variance);
+            best[lane] = larger(best[lane], mean[lane] + beta * variance.sqrt());
         }
-    } else {
-        for (mean, variance) in means.iter().zip(variances) {
-            for lane in 0..8 {
-                let variance = larger(0.0, variance[lane]);
-                most[lane] = larger(most[lane], variance);
-                upper[lane] = larger(upper[lane], mean[lane] + beta * variance.sqrt());
-            }
-        }
-        lower = upper;
     }
-    let largest = |lanes: [f64; 8]| lanes.into_iter().fold(f64::NEG_INFINITY, larger);
-    BlockScore { upper: largest(upper), lower: largest(lower), variance: largest(most) }
+    (best.into_iter().fold(f64::NEG_INFINITY, larger), most.into_iter().fold(0.0, larger))
 }
 
 #[cfg(test)]

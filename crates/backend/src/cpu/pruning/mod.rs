@@ -22,7 +22,6 @@
 mod block;
 mod blocks;
 mod bounds;
-mod columns;
 mod covariance;
 mod formula;
 mod history;

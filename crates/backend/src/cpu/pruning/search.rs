@@ -28,7 +28,7 @@ impl PrunedTrial {
 
     /// Scores the block with the highest bound, a few times, then all that reach the best score.
     ///
-    /// Returns a score that the best point reaches.
+    /// Returns the best score.
     pub fn score_blocks(&mut self, beta: f64, errors: ScoreErrors) -> f64 {
         let (mut best, mut from) = (f64::NEG_INFINITY, 0);
         for turn in 0.. {
@@ -114,12 +114,12 @@ impl PrunedTrial {
         true
     }
 
-    /// Scores a block and returns the largest lower end of a score.
+    /// Scores a block and returns its largest score.
     fn score(&mut self, block: usize, beta: f64, errors: ScoreErrors) -> f64 {
-        let found = self.take(block, beta);
+        let (score, square) = self.take(block, beta);
         self.bounds.blocks.now[block] = f64::NEG_INFINITY;
-        self.bounds.bounded(block, found.upper, (found.variance + errors.variance).sqrt(), beta, &self.shared);
+        self.bounds.bounded(block, score, (square + errors.variance).sqrt(), beta, &self.shared);
         self.scored.push(block as u32);
-        found.lower
+        score
     }
 }

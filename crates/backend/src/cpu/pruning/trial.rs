@@ -3,10 +3,9 @@
 use super::block::{Block, BlockStreak, BlockTake};
 use super::blocks::Blocks;
 use super::bounds::Bounds;
-use super::columns::UNIT;
 use super::history::{History, OpenedStreak};
 use super::interpolation::Checks;
-use super::kernels::{BlockScore, wide_fused};
+use super::kernels::wide_fused;
 use super::order::MOST_SIZE;
 use super::rows::{AveragedObservation, VisitedRows};
 use super::search::ScoreErrors;
@@ -76,8 +75,6 @@ pub struct PrunedTrial {
     /// See [`PrunedTrial::starts_current`].
     is_current: bool,
     band: Band,
-    /// Memory that is used again.
-    magnitudes: Vec<f64>,
     /// Bytes that the columns of blocks take, and the most that they may.
     column_bytes: usize,
     most_column_bytes: usize,
@@ -135,23 +132,21 @@ impl PrunedTrial {
     ///
     /// * `spare` — memory of a finished trial
     /// * `cost` — work counted so far
-    /// * `is_single` — whether columns are held in f32
     /// * `options` — those of the backend
     pub fn new(
         shared: Arc<Blocks>,
         table: Option<Arc<FeatureTable>>,
         spare: Option<Spare>,
         cost: PathCost,
-        is_single: bool,
         options: Cpu,
     ) -> Self {
         let (size, m) = (shared.order.size, table.as_ref().map_or(0, |table| table.n_features));
-        let bytes = |blocks: &Spare| blocks.iter().map(|block| block.columns.bytes()).sum::<usize>();
+        let bytes = |blocks: &Spare| blocks.iter().map(Block::column_bytes).sum::<usize>();
         // Blocks that this trial never scores would keep what it may hold.
         let mut blocks = spare.filter(|blocks| bytes(blocks) <= options.most_column_bytes / 2).unwrap_or_default();
-        blocks.resize_with(shared.order.n_blocks(), Block::default);
-        blocks.iter_mut().zip(shared.prior.chunks_exact(size)).for_each(|(block, prior)| block.start(prior, is_single));
         let column_bytes = bytes(&blocks);
+        blocks.resize_with(shared.order.n_blocks(), Block::default);
+        blocks.iter_mut().zip(shared.prior.chunks_exact(size)).for_each(|(block, prior)| block.start(prior));
         Self {
             history: History::new(table),
             streaks: OpenStreaks { open: false, list: vec![BlockStreak::default()], first: 0 },
@@ -164,7 +159,6 @@ impl PrunedTrial {
             check: ScoreCheck { since: 0, work: 0, next: 0 },
             is_current: false,
             band: options.band,
-            magnitudes: Vec::new(),
             column_bytes,
             most_column_bytes: options.most_column_bytes,
             shared,
@@ -244,8 +238,7 @@ impl PrunedTrial {
     }
 
     /// Begins a new streak, which the history has opened.
-    fn begin(&mut self, mut streak: BlockStreak, opened: OpenedStreak, scale: f64, prior: f64) {
-        streak.size = streak.alpha.iter().map(|alpha| alpha.abs()).sum();
+    fn begin(&mut self, streak: BlockStreak, opened: OpenedStreak, scale: f64, prior: f64) {
         self.errors.p = opened.p_error;
         self.errors.prior = prior;
         // The posterior variance stays non-negative, so one observation lowers it by at most the prior variance.
@@ -308,12 +301,12 @@ impl PrunedTrial {
         self.streaks.first + self.streaks.list.len() - 1 - self.blocks[block].streak
     }
 
-    /// Brings a block up to date; returns what its scores say.
-    pub(super) fn take(&mut self, block: usize, beta: f64) -> BlockScore {
+    /// Brings a block up to date; returns its largest score and largest posterior variance.
+    pub(super) fn take(&mut self, block: usize, beta: f64) -> (f64, f64) {
         let missed = self.missed(block);
         let own = &mut self.blocks[block];
         let size = own.mean.len();
-        let (before, held) = (own.columns.n(), own.columns.bytes());
+        let (before, held) = (own.n_columns(), own.column_bytes());
         let found = wide_fused(BlockTake {
             shared: &self.shared,
             visited: self.history.points(),
@@ -322,14 +315,13 @@ impl PrunedTrial {
             index: block,
             block: own,
             beta,
-            unit: UNIT,
-            magnitudes: &mut self.magnitudes,
         });
-        let new = own.columns.n() - before;
-        self.column_bytes += own.columns.bytes() - held;
+        let new = own.n_columns() - before;
+        self.column_bytes += own.column_bytes() - held;
         if self.most_column_bytes < self.column_bytes {
-            self.column_bytes -= own.columns.bytes();
-            own.columns.release();
+            self.column_bytes -= own.column_bytes();
+            // `fill` would keep the memory.
+            own.columns.iter_mut().for_each(|part| *part = Vec::new());
         }
         self.cost.work += size * (new * self.shared.source.work() + missed * self.history.points().len() + WORK_OF_A_SCORE);
         found
@@ -384,8 +376,6 @@ impl PrunedTrial {
     }
 
     /// Writes the points of the scored blocks that may be the best.
-    ///
-    /// * `best` — a score that the best point reaches
     fn collect(&self, best: f64, beta: f64, e: f64, e_mean: f64, answer: &mut Candidates) {
         answer.points.clear();
         let tie = tie_margin(best);
@@ -398,25 +388,17 @@ impl PrunedTrial {
             let own = &self.blocks[block as usize];
             let points = &self.shared.order.points[block as usize * size..][..size];
             let mut scores = [0.0; MOST_SIZE];
-            if own.columns.is_single() {
-                for (at, score) in scores[..size].iter_mut().enumerate() {
-                    let [of_mean, of_variance] = own.errors_of(at);
-                    *score = own.mean[at] + of_mean + beta * (own.variance[at] + of_variance).max(0.0).sqrt();
-                }
-            } else {
-                vector::score(&own.mean, &own.variance, beta, &mut scores[..size]);
-            }
+            vector::score(&own.mean, &own.variance, beta, &mut scores[..size]);
             answer.points.extend(points.iter().zip(&scores).filter(|(_, score)| floor <= **score).map(|(&point, _)| point));
         }
         answer.points.sort_unstable();
         answer.points.dedup();
         let moments = |point: u32| {
             let (block, at) = self.shared.order.places[point as usize];
-            let (own, at) = (&self.blocks[block as usize], at as usize);
-            let [of_mean, of_variance] = own.errors_of(at);
-            (own.mean[at], own.variance[at], [e_mean + of_mean, e + of_variance])
+            let own = &self.blocks[block as usize];
+            (own.mean[at as usize], own.variance[at as usize])
         };
-        settle(&mut answer.points, tie, beta, moments);
+        settle(&mut answer.points, tie, beta, [e_mean, e], moments);
     }
 
     /// Compares some points of the block that was scored first with their exact scores.
@@ -427,9 +409,8 @@ impl PrunedTrial {
         for (at, &point) in points.iter().enumerate().take(16) {
             let exact = request.model.exact(point as usize);
             let apart = (exact.variance - own.variance[at].max(0.0)).abs();
-            let [of_mean, of_variance] = own.errors_of(at);
-            let within = self.errors.of_variance() + of_variance + state.of_variance(exact.variance);
-            let outside = within < apart || e_mean + of_mean < (exact.mean - own.mean[at]).abs();
+            let within = self.errors.of_variance() + state.of_variance(exact.variance);
+            let outside = within < apart || e_mean < (exact.mean - own.mean[at]).abs();
             counters.violations += u64::from(outside);
         }
     }
@@ -467,14 +448,12 @@ impl PrunedTrial {
         let places = &self.shared.order.places;
         let at =
             |of: fn(&Block) -> &[f64]| places.iter().map(|&(block, at)| of(&self.blocks[block as usize])[at as usize]).collect();
-        let most = |of: fn(&Block) -> &[f64]| self.blocks.iter().flat_map(of).copied().fold(0.0, f64::max);
-        let of_rounding = [most(|block| &block.errors.p), most(|block| &block.errors.mean), most(|block| &block.errors.variance)];
         let mut screen = TrialScreen::carried_on(
             at(|block| &block.mean),
             at(|block| &block.variance),
             at(|block| &block.p),
-            (self.errors.p + of_rounding[0], self.errors.p_of_model),
-            (self.errors.mean + of_rounding[1], self.errors.of_variance() + of_rounding[2]),
+            (self.errors.p, self.errors.p_of_model),
+            (self.errors.mean, self.errors.of_variance()),
         );
         screen.has_row = self.streaks.open;
         screen
