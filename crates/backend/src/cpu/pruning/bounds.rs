@@ -6,7 +6,7 @@
 
 use super::blocks::Blocks;
 use super::kernels::{Fusible, apply, weighted_sum, wide_fused};
-use super::largest::{first_from, largest_of, largest_of_blocks};
+use super::lattice::ReferencePoints;
 use super::products;
 use super::snapshots::{self, Now, SnapshotSums, Snapshots};
 use crate::Band;
@@ -252,6 +252,50 @@ impl Bounds {
         // A scored block has the bound minus infinity, which must not reach a floor of minus infinity.
         let least = if floor == f64::NEG_INFINITY { f64::MIN } else { floor };
         first_from(&self.blocks.now[from..], least).map(|at| from + at)
+    }
+}
+
+vectorised! {
+    /// Writes each block's largest value `now` (less `then`, if given) at its reference points.
+    ///
+    /// * `then` — one list over all blocks for each corner
+    fn largest_of_blocks(reference_points: &ReferencePoints, now: &[f64], then: Option<&[f64]>, out: &mut [f64]) {
+        let n = out.len();
+        out.fill(f64::NEG_INFINITY);
+        for view in &reference_points.views {
+            let out = &mut out[view.first_block..][..view.blocks];
+            let now = &now[view.first_reference_point..][..view.blocks];
+            match then {
+                Some(then) => {
+                    let then = &then[view.corner * n + view.first_block..][..view.blocks];
+                    out.iter_mut().zip(now).zip(then).for_each(|((most, now), then)| *most = larger(*most, now - then));
+                }
+                None => out.iter_mut().zip(now).for_each(|(most, &now)| *most = larger(*most, now)),
+            }
+        }
+    }
+}
+
+/// Numbers that are tested together.
+const PART: usize = 64;
+
+vectorised! {
+    fn largest_of(list: &[f64]) -> f64 {
+        let mut most = [f64::NEG_INFINITY; PART];
+        let (parts, rest) = list.as_chunks::<PART>();
+        for part in parts {
+            most.iter_mut().zip(part).for_each(|(most, &number)| *most = larger(*most, number));
+        }
+        most.iter().chain(rest).copied().fold(f64::NEG_INFINITY, larger)
+    }
+}
+
+vectorised! {
+    /// Returns the index of the first number that is at least `least`.
+    fn first_from(list: &[f64], least: f64) -> Option<usize> {
+        let has = |part: &&[f64]| part.iter().fold(false, |any, number| any | (least <= *number));
+        let (at, part) = list.chunks(PART).enumerate().find(|(_, part)| has(part))?;
+        part.iter().position(|number| least <= *number).map(|place| at * PART + place)
     }
 }
 

@@ -27,7 +27,6 @@ mod formula;
 mod history;
 mod interpolation;
 mod kernels;
-mod largest;
 mod lattice;
 pub(crate) mod order;
 mod products;
