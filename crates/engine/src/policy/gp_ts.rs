@@ -16,7 +16,7 @@ use privateer_config::params::Args;
 use privateer_gp::features::exact::Exact;
 use privateer_gp::posterior::{RootModel, Visits};
 use privateer_gp::score::{FeatureTable, lowest_within_tie};
-use privateer_numerics::linalg::{SingleRows, dot};
+use privateer_numerics::linalg::dot;
 use privateer_privacy::{Released, Signal};
 use std::sync::Arc;
 
@@ -34,16 +34,14 @@ pub fn parse(args: &Args<'_>) -> PolicyPlan {
         problem.shared()?;
         let (table, _) = problem.tables.table(features.as_ref(), problem)?;
         let facts = features.facts(problem, &table);
-        let needs = 12.0 * table.n_points as f64 * table.n_features as f64;
+        let needs = 8.0 * table.n_points as f64 * table.n_features as f64;
         allow(problem.memory_bytes, "the features of all points", needs, "lower `features` or the domain's points")?;
-        let screen = Arc::new(SingleRows::new(table.n_features, &table.values));
-        Ok(Box::new(ThompsonMaker { table, screen, facts, ridge, beta, failure_prob }))
+        Ok(Box::new(ThompsonMaker { table, facts, ridge, beta, failure_prob }))
     })
 }
 
 struct ThompsonMaker {
     table: Arc<FeatureTable>,
-    screen: Arc<SingleRows>,
     facts: Facts,
     ridge: Ridge,
     beta: ExplorationFactor,
@@ -57,13 +55,11 @@ impl PolicyMaker for ThompsonMaker {
         let model = RootModel::new(ridge, self.table.n_features);
         Ok(Box::new(Thompson {
             table: Arc::clone(&self.table),
-            screen: Arc::clone(&self.screen),
             beta: self.beta,
             bound: setting.facts.bound,
             noise: noise.value / libm::sqrt(ridge),
             log: 1.0 + libm::log(2.0 / self.failure_prob),
             normals: vec![0.0; model.stride()],
-            products: Vec::new(),
             model,
             visits: Visits::default(),
         }))
@@ -79,7 +75,6 @@ impl PolicyMaker for ThompsonMaker {
 
 struct Thompson {
     table: Arc<FeatureTable>,
-    screen: Arc<SingleRows>,
     beta: ExplorationFactor,
     bound: f64,
     /// Scale of a reward's noise over the root of the ridge.
@@ -90,7 +85,6 @@ struct Thompson {
     visits: Visits,
     /// Memory that is used again.
     normals: Vec<f64>,
-    products: Vec<f32>,
 }
 
 impl Policy for Thompson {
@@ -103,8 +97,8 @@ impl Policy for Thompson {
         streams.own.normals(&mut self.normals[..table.n_features]);
         let theta = self.model.weights(&self.normals, factor);
         let drawn = |point: usize| (point, dot(table.row(point), &theta));
-        let candidates = self.screen.largest(&theta, &mut self.products).into_iter().map(drawn);
-        let best = candidates.fold((0, f64::NEG_INFINITY), |best, next| if best.1 < next.1 { next } else { best });
+        let best =
+            (0..table.n_points).map(drawn).fold((0, f64::NEG_INFINITY), |best, next| if best.1 < next.1 { next } else { best });
         Proposal::Play(best.0)
     }
 

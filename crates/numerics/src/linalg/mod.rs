@@ -19,7 +19,6 @@ mod pow;
 mod reflected;
 mod rounded;
 mod rows;
-mod single;
 mod symmetric;
 mod triangle_sums;
 
@@ -40,6 +39,5 @@ pub use pow::{pow, pow_of_block};
 pub use reflected::{Fractions, InverseRoot, Polar, padded_length};
 pub use rounded::rounded_share;
 pub use rows::{SUMS, add_rows, add_rows_to_each, add_rows_wide, dot_rows};
-pub use single::SingleRows;
 pub use symmetric::{Eigen, eigen_symmetric, eigenvalues_symmetric};
 pub use triangle_sums::TriangleSums;
