@@ -50,7 +50,7 @@ def run(
     num_cpus
         Processors of a task; its number of threads, at least one.
     num_gpus
-        Graphics cards of a task, also a fraction of one; with 0 a task runs on processors alone, else as `auto` chooses on its node.
+        Graphics cards of a task, also a fraction of one; with 0 a task runs on processors alone, else with a card.
     data
         Folder of the data files, the same on every node.
     progress
@@ -76,7 +76,7 @@ def run(
     if not ray.is_initialized():
         ray.init(address=address, log_to_driver=False, **init)
     remote = ray.remote(num_cpus=num_cpus, num_gpus=num_gpus, max_retries=-1)(part)
-    backend = "auto" if num_gpus else "cpu"
+    backend = "gpu" if num_gpus else "cpu"
     shared = ray.put(spec)
     waiting = {
         remote.remote(shared, units, backend, max(1, int(num_cpus)), folder): number

@@ -124,7 +124,6 @@ class Session:
         self._takes_released = form == "data-holder"
         if spec is None:
             return
-        data = data if data is not None or "PRIVATEER_DATA" in os.environ else spec.folder
         terms = stated(budget=budget, filter=filter, per=per, odometer=odometer, anchor=anchor)
         options = {"form": form, "column": "reward", "allow_large_delta": allow_large_delta, "budget": terms, **stated(session=session)}
         heard(_native.init(self.state, spec._native(), options, None if data is None else Path(data)))

@@ -39,7 +39,7 @@ class Spec:
         if isinstance(source, str) and ("\n" in source or "=" in source and not os.path.exists(source)):
             return Spec("spec", source)
         path = Path(source)
-        return Spec(str(path), _native.spec_text(path), path.parent)
+        return Spec(str(path), _native.spec_text(path), path.parent.absolute())
 
     def set(self, path: str, value: Any) -> "Spec":
         """Sets a key, or sweeps it.

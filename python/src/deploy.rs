@@ -250,7 +250,7 @@ fn asked<T: Serialize + Send>(
 ) -> PyResult<Noted> {
     let options: CostOptions = options(stated)?;
     called(py, None, |_| {
-        let data = DataFolder::new(std::env::var_os("PRIVATEER_DATA").map(PathBuf::from));
+        let data = options.problem.data(None);
         let asking = Asking { computed: &|| (), played: &|_| (), note: &|_| (), stop: &Stop::new() };
         let written = write_question(&Registry::builtin(), asked, &options, data, asking)?;
         Ok(answer(&written, &written.run(options.problem.threads, &Stop::new(), &())?))

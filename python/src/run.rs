@@ -280,7 +280,7 @@ pub fn run(
     };
     let (data, plan) = (sweep.data(data), Arc::clone(&sweep.sweep));
     let ((), notes) = in_background(py, &sweep.guard, progress.as_ref(), move |stop, seen, thread_setup| {
-        let backend = open_backend(&backend, &plan, &data, threads, true, warn)?.backend;
+        let backend = open_backend(&backend, &plan, &data, (1.0, threads), true, warn)?.backend;
         let options = RunOptions { data, backend, threads, batch, share, thread_setup, ..RunOptions::default() };
         let folder = run_to_folder(&plan, &out, &options, stop, seen)?;
         folder.audit_error.map_or(Ok(()), Err)
@@ -302,7 +302,7 @@ pub fn audit(
 ) -> PyResult<String> {
     let (data, plan) = (sweep.data(data), Arc::clone(&sweep.sweep));
     let (text, _) = in_background(py, &sweep.guard, None, move |_, _, _| {
-        let backend = open_backend(&backend, &plan, &data, None, true, warn)?.backend;
+        let backend = open_backend(&backend, &plan, &data, (1.0, None), true, warn)?.backend;
         let settings = Settings { samples, seed, confidence };
         let RunsAudit { findings, passed_over } = of_runs(&plan, &data, backend.as_ref(), settings, &|_| ())?;
         let file = AuditFile { confidence, seed, findings, passed_over };

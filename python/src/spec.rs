@@ -102,12 +102,10 @@ impl Sweep {
         made.map_err(|error| raised(py, &self.guard, &error))
     }
 
-    /// Returns the folder of data files: the stated one, else that of the spec, then `$PRIVATEER_DATA`, else the working folder.
+    /// Returns where the data files are: in the stated folder, else beside the spec, else in `$PRIVATEER_DATA` or the working folder.
     pub fn data(&self, stated: Option<PathBuf>) -> DataFolder {
-        let beside = if stated.is_none() { self.folder.iter().cloned().collect() } else { Vec::new() };
-        let data = DataFolder::new(stated.or_else(|| std::env::var_os("PRIVATEER_DATA").map(PathBuf::from))).beside(beside);
         let frames = FRAMES.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        data.limited_to(self.folder.iter().cloned().chain(frames).collect())
+        DataFolder::of_spec(stated, self.folder.iter().cloned().chain(frames).collect())
     }
 }
 

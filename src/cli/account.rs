@@ -33,7 +33,7 @@ pub fn account(registry: &Registry, args: &AccountArgs) -> Result<(), Error> {
     let path = Path::new(&args.what);
     let report = if path.extension().is_some_and(|ending| ending == "toml") {
         let sweep = args.spec.read(registry, path)?;
-        account_spec(&args.what, &sweep, &args.spec.data(), &args.options)?
+        account_spec(&args.what, &sweep, &args.spec.data(path), &args.options)?
     } else {
         price(&args.what, &args.options)?
     };

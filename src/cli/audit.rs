@@ -75,9 +75,10 @@ pub fn audit(registry: &Registry, args: &AuditArgs) -> Result<(), Error> {
     let sweeps = specs.iter().map(|path| args.spec.read(registry, Path::new(path))).collect::<Result<Vec<Sweep>, Error>>()?;
     let mut findings = metered("claims", |each| audit::audit(&cases, settings, each))?;
     let mut passed_over = Vec::new();
-    for sweep in &sweeps {
+    for (path, sweep) in specs.iter().zip(&sweeps) {
         let whole = Settings { samples: args.samples / 10, ..settings };
-        let runs = metered("cells", |each| audit::of_runs(sweep, &args.spec.data(), &Cpu::default(), whole, each))?;
+        let data = args.spec.data(Path::new(path));
+        let runs = metered("cells", |each| audit::of_runs(sweep, &data, &Cpu::default(), whole, each))?;
         findings.extend(runs.findings);
         passed_over.extend(runs.passed_over);
     }

@@ -3,9 +3,11 @@
 use super::output::{note, say};
 use super::source::SpecArgs;
 use crate::bench::{self, BenchOptions, Ceilings, JOBS, Machine, Measured, PassTimer, PathTimes, Size, SpeedJob};
+use crate::env::DataFolder;
 use crate::registry::Registry;
 use crate::report::Grid;
 use crate::run::{MOST_THREADS, OpenedBackend, RunOptions, cpu_backend, dense_backend, gpu_backend, prefer_adapter, thread_pool};
+use crate::spec::SPEC_FILE;
 use clap::Args;
 use privateer_backend::device::Precision;
 use privateer_config::error::{Diagnostic, Error, closest};
@@ -64,6 +66,7 @@ struct BenchSpec {
     name: String,
     text: String,
     changes: Vec<(String, String, String)>,
+    data: DataFolder,
 }
 
 const MOST_REPEATS: usize = 10_000;
@@ -92,6 +95,7 @@ impl BenchArgs {
                 name: format!("{} {}", job.name, self.size.name()),
                 text: job.spec.to_owned(),
                 changes: large.chain(stated.clone()).collect(),
+                data: self.spec.data(Path::new("")),
             }
         };
         if self.jobs.is_empty() {
@@ -102,7 +106,9 @@ impl BenchArgs {
             .map(|name| match JOBS.iter().find(|job| job.name == name) {
                 Some(job) => Ok(standard(job)),
                 None if name.ends_with(".toml") => {
-                    Ok(BenchSpec { name: name.clone(), text: self.spec.text(Path::new(name))?, changes: stated.clone() })
+                    let path = Path::new(name);
+                    let text = SPEC_FILE.read_text(path)?;
+                    Ok(BenchSpec { name: name.clone(), text, changes: stated.clone(), data: self.spec.data(path) })
                 }
                 None => {
                     let problem = Diagnostic::new(format!("there is no job `{name}`"));
@@ -187,16 +193,6 @@ pub fn bench(registry: &Registry, args: &BenchArgs) -> Result<(), Error> {
     args.check()?;
     prefer_adapter(args.adapter.as_deref(), None)?;
     let specs = args.specs()?;
-    let options = BenchOptions {
-        repeat: args.repeat,
-        run: RunOptions {
-            data: args.spec.data(),
-            threads: args.threads,
-            batch: args.batch,
-            verify: args.verify,
-            ..RunOptions::default()
-        },
-    };
     let machines = args.machines()?;
     let (mut all, mut faults) = (Vec::new(), Vec::new());
     let mut done = |measured: Vec<Measured>| {
@@ -206,8 +202,11 @@ pub fn bench(registry: &Registry, args: &BenchArgs) -> Result<(), Error> {
         }
         all.extend(measured);
     };
-    for BenchSpec { name, text, changes } in &specs {
-        let of = |machine| bench::measure(registry, (name, text), changes, machine, &options);
+    for BenchSpec { name, text, changes, data } in specs {
+        let (threads, batch, verify) = (args.threads, args.batch, args.verify);
+        let run = RunOptions { data, threads, batch, verify, ..RunOptions::default() };
+        let options = BenchOptions { repeat: args.repeat, run };
+        let of = |machine| bench::measure(registry, (&name, &text), &changes, machine, &options);
         done(machines.iter().map(of).collect::<Result<_, Error>>()?);
     }
     if !args.json {

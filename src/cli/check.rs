@@ -34,7 +34,7 @@ const MOST_LISTED: usize = 100;
 pub fn check(registry: &Registry, args: &CheckArgs) -> Result<(), Error> {
     for path in &args.specs {
         let sweep = args.spec.read(registry, path)?;
-        let data = args.spec.data();
+        let data = args.spec.data(path);
         let backend = Cpu::default();
         let preparation = Preparation::new(&sweep, &data, &backend);
         let (mut without, mut warnings, mut tables) = (Vec::new(), Vec::new(), Vec::new());

@@ -4,7 +4,6 @@ use super::columns::ColumnNames;
 use super::output::{note, quoted, say, say_answer};
 use super::progress::{Meter, Progress};
 use super::run::RunMessages;
-use super::source::data_folder;
 use crate::cost::{
     Asked, Asking, CostOptions, CostProblem, MOST_USERS, ProblemOptions, Trust, WrittenQuestion, brief, share, write_question,
 };
@@ -28,7 +27,7 @@ pub struct ProblemArgs {
     /// The input columns, separated by commas [default: the columns of numbers, at most ten]
     #[arg(long, value_name = "NAMES", requires = "table")]
     inputs: Vec<ColumnNames>,
-    /// Folder that the spec's data files are relative to [default: $PRIVATEER_DATA, else the working folder]
+    /// Folder that the spec's data files are relative to [default: the spec's own, where it has them, then $PRIVATEER_DATA, else the working folder]
     #[arg(long, value_name = "DIR", requires = "spec")]
     data: Option<PathBuf>,
     /// Folder of spec, points and results [default: out/NAME-COMMAND-TRUST]
@@ -92,7 +91,7 @@ pub fn cost(registry: &Registry, args: &CostArgs) -> Result<(), Error> {
             say(&format!("how many users keep 80 %:  --epsilon {epsilon} --rounds {}", more.join(",")));
         }
     }
-    say(&go_on(problem, &written));
+    say(&go_on(&written));
     Ok(())
 }
 
@@ -125,19 +124,18 @@ pub fn new(registry: &Registry, args: &CostArgs) -> Result<(), Error> {
     if args.problem.json {
         say(&json!({ "notes": written.problem.notes, "spec": path }).to_string());
     } else {
-        say(&format!("spec: {}\n{}", path.display(), go_on(&args.problem, &written)));
+        say(&format!("spec: {}\n{}", path.display(), go_on(&written)));
     }
     Ok(())
 }
 
-fn go_on(args: &ProblemArgs, written: &WrittenQuestion) -> String {
+fn go_on(written: &WrittenQuestion) -> String {
     let word = |path: &Path| {
         let text = path.display().to_string();
         let is_plain = |c: char| c.is_alphanumeric() || "/._-+:@".contains(c);
         if text.chars().all(is_plain) { text } else { quoted(&text) }
     };
-    let data = args.options.spec.as_ref().and(args.data.as_deref());
-    let data = data.map_or(String::new(), |data| format!(" --data {}", word(data)));
+    let data = written.data_folder().map_or(String::new(), |data| format!(" --data {}", word(data)));
     format!("go on:  privateer run {}{data}", word(&written.spec_path()))
 }
 
@@ -186,7 +184,7 @@ pub fn best(registry: &Registry, args: &BestArgs) -> Result<(), Error> {
         say(&format!("{:<names$}  {factor:>6}  {:>12}  {:>6} {kind}", row.policy, brief(row.regret), row.trials));
     }
     say(&format!("\n{}", answer.sentence));
-    say(&format!("report: {}\n{}", answer.report.display(), go_on(problem, &written)));
+    say(&format!("report: {}\n{}", answer.report.display(), go_on(&written)));
     Ok(())
 }
 
@@ -212,7 +210,7 @@ fn ask(registry: &Registry, asked: Asked, options: &CostOptions, args: &ProblemA
         }
     };
     let asking = Asking { computed: &|| progress.add(1), played: &|all| plays.each(all), note: &notes, stop: &STOP };
-    let written = write_question(registry, asked, options, data_folder(args.data.clone()), asking);
+    let written = write_question(registry, asked, options, args.options.data(args.data.clone()), asking);
     progress.clear();
     plays.clear();
     written

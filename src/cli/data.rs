@@ -3,11 +3,12 @@
 use super::output::say;
 use super::progress::metered;
 use super::source::SpecArgs;
+use crate::env::DataFolder;
 use crate::env::csv_table::{MOST_BYTES, read_text, text_sha256};
 use crate::registry::Registry;
 use clap::Args;
 use privateer_config::error::Error;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 #[derive(Debug, Args)]
 pub struct DataArgs {
@@ -103,34 +104,34 @@ for row in csv.DictReader(open("lending_club/loans.csv")):
 ];
 
 pub fn data(registry: &Registry, args: &DataArgs) -> Result<(), Error> {
-    let mut needed: Vec<(String, Vec<String>)> = Vec::new();
+    let mut needed: Vec<(String, DataFolder, Vec<String>)> = Vec::new();
     if args.all {
-        needed.extend(KNOWN.iter().map(|file| (file.name.to_owned(), Vec::new())));
+        let folder = args.spec.data(Path::new(""));
+        needed.extend(KNOWN.iter().map(|file| (file.name.to_owned(), folder.clone(), Vec::new())));
     }
     for path in &args.specs {
-        let sweep = args.spec.read(registry, path)?;
+        let (sweep, folder) = (args.spec.read(registry, path)?, args.spec.data(path));
         for name in sweep.cells.iter().flat_map(|cell| cell.data_files()) {
             let spec = path.display().to_string();
-            match needed.iter_mut().find(|(known, _)| known == name) {
-                Some((_, specs)) if specs.contains(&spec) => {}
-                Some((_, specs)) => specs.push(spec),
-                None => needed.push((name.to_owned(), vec![spec])),
+            match needed.iter_mut().find(|(known, other, _)| known == name && other.takes_alike(&folder, name)) {
+                Some((.., specs)) if specs.contains(&spec) => {}
+                Some((.., specs)) => specs.push(spec),
+                None => needed.push((name.to_owned(), folder.clone(), vec![spec])),
             }
         }
     }
     if needed.is_empty() {
         say("no data files are needed");
     }
-    let folder = args.spec.data();
     let digests = metered("files", |each| {
-        let read = |(name, _): &(String, Vec<String>)| {
+        let read = |(name, folder, _): &(String, DataFolder, Vec<String>)| {
             let text = folder.find(name, None, false).and_then(|path| read_text(&path, MOST_BYTES));
             each(needed.len() as u64);
             text.map(|text| text_sha256(&text))
         };
         needed.iter().map(read).collect::<Vec<_>>()
     });
-    for ((name, specs), digest) in needed.iter().zip(digests) {
+    for ((name, folder, specs), digest) in needed.iter().zip(digests) {
         say(name);
         let known = KNOWN.iter().find(|file| file.name == name);
         if !specs.is_empty() {
@@ -154,7 +155,7 @@ pub fn data(registry: &Registry, args: &DataArgs) -> Result<(), Error> {
                 None => format!("present, sha256 {digest}"),
             },
         };
-        say(&format!("  here       {state} (in {folder})"));
+        say(&format!("  here       {state} (in {})", folder.place_of(name)));
     }
     Ok(())
 }

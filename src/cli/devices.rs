@@ -54,14 +54,14 @@ mod explained {
     use std::path::Path;
     use std::time::Instant;
 
-    /// Says what `auto` takes for a spec, by what is measured of its cells or was before.
+    /// Says what `auto` takes for a spec: by rates of its cells that are measured now, or were measured before.
     pub fn explain(registry: &Registry, args: &DevicesArgs, path: &Path) -> Result<(), Error> {
         if let Some(threads) = args.threads.filter(|threads| !(1..=MOST_THREADS).contains(threads)) {
             let diagnostic = Diagnostic::new(format!("`--threads {threads}` cannot be run"));
             return diagnostic.expected(format!("a whole number from 1 to {MOST_THREADS}")).refuse();
         }
         let sweep = args.spec.read(registry, path)?;
-        let (data, backend) = (args.spec.data(), Cpu::default());
+        let (data, backend) = (args.spec.data(path), Cpu::default());
         let works = workloads(&sweep, &Preparation::new(&sweep, &data, &backend))?;
         let threads = args.threads.unwrap_or_else(cores);
         let adapter = quietly(privateer_gpu::adapters).into_iter().find(|adapter| adapter.taken_by_gpu);
@@ -94,7 +94,7 @@ mod explained {
             }
         }
         let choice = match &adapter {
-            Some(adapter) => choose(&works, threads, adapter, file.of(adapter)),
+            Some(adapter) => choose(&works, (1.0, threads), adapter, file.of(adapter)),
             None => {
                 let reason = "cpu: there is no adapter that suits".to_owned();
                 AutoChoice { is_device: false, reason, seconds: vec![None; works.len()] }

@@ -40,7 +40,7 @@ const WORTH_SAYING: f64 = 1.0;
 /// Reads a spec and tries its cells on the processor.
 pub fn planned(registry: &Registry, spec: &SpecArgs, path: &std::path::Path) -> Result<(Sweep, Plan), Error> {
     let sweep = spec.read(registry, path)?;
-    let options = RunOptions { data: spec.data(), ..RunOptions::default() };
+    let options = RunOptions { data: spec.data(path), ..RunOptions::default() };
     let plan = metered("cells", |each| Plan::of(&sweep, &options, &Stop::new(), each))?;
     Ok((sweep, plan))
 }

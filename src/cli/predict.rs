@@ -2,8 +2,8 @@
 //! alone; the problem is made again from the spec (and its data, where the spec names any).
 
 use super::output::say;
-use super::source::data_folder;
 use crate::engine::Preparation;
+use crate::env::DataFolder;
 use crate::env::csv_table::{CsvOptions, read_table};
 use crate::record::Parameters;
 use crate::registry::Registry;
@@ -52,7 +52,7 @@ pub fn predict(registry: &Registry, args: &PredictArgs) -> Result<(), Error> {
         let diagnostic = Diagnostic::new(format!("the spec in `{shown}` has no cell {}", parameters.cell));
         return diagnostic.hint("the file was altered, or is of another version of the program").refuse();
     };
-    let data = data_folder(args.data.clone());
+    let data = DataFolder::of_spec(args.data.clone(), Vec::new());
     let backend = Cpu::default();
     let cell = Preparation::new(&sweep, &data, &backend).cell(plan)?;
     let ready = cell.trial(trial.trial)?;

@@ -7,7 +7,8 @@ use super::source::{SpecArgs, folder_name};
 use super::stores;
 use super::wait::WaitArgs;
 use crate::deploy::say_removed;
-use crate::engine::{Shard, Share, Stop, UnitList};
+use crate::engine::{Shard, Share, Stop, UnitList, units};
+use crate::env::DataFolder;
 use crate::registry::Registry;
 use crate::run::{
     BACKEND_NAMES, MOST_THREADS, Notice, ReleaseSummary, RunFolder, RunObserver, RunOptions, dense_backend, open_backend,
@@ -119,7 +120,7 @@ pub fn run(registry: &Registry, args: &RunArgs) -> Result<(), Error> {
         }
     }
     for (path, sweep) in args.specs.iter().zip(&sweeps) {
-        one(args, &folder(args, path)?, sweep)?;
+        one(args, &folder(args, path)?, sweep, args.spec.data(path))?;
     }
     Ok(())
 }
@@ -146,13 +147,14 @@ fn share(args: &RunArgs) -> Result<Share, Error> {
     })
 }
 
-fn one(args: &RunArgs, out: &Path, sweep: &Sweep) -> Result<(), Error> {
-    let data = args.spec.data();
+fn one(args: &RunArgs, out: &Path, sweep: &Sweep, data: DataFolder) -> Result<(), Error> {
     let share = share(args)?;
     let opened = if args.dense {
         dense_backend(&args.backend)?
     } else {
-        open_backend(&args.backend, sweep, &data, args.threads, args.quiet, note)?
+        let n_units = units(sweep).len();
+        let part = share.clone().of(units(sweep))?.len() as f64 / n_units.max(1) as f64;
+        open_backend(&args.backend, sweep, &data, (part, args.threads), args.quiet, note)?
     };
     let options = RunOptions {
         data,
@@ -269,7 +271,7 @@ impl RunObserver for RunMessages {
     }
 }
 
-/// A share of a cell's releases, the least that is mentioned, what it is and what to know of it.
+/// A share of a cell's releases, the limit above which it is mentioned, its name and advice.
 type Advice = (fn(&ReleaseSummary) -> f64, f64, &'static str, &'static str);
 
 /// Returns what a user should look at in the releases of all cells, a line each.

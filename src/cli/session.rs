@@ -88,7 +88,7 @@ pub struct UndoArgs {
 pub fn init(registry: &Registry, args: &InitArgs) -> Result<(), Error> {
     let sweep = args.source.read(registry, &args.spec)?;
     let name = args.spec.display().to_string();
-    deploy::init(&args.state, (&name, &sweep), &args.source.data(), &args.options, &note)
+    deploy::init(&args.state, (&name, &sweep), &args.source.data(&args.spec), &args.options, &note)
 }
 
 /// Prints the next row, or the best one so far.

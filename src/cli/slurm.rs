@@ -29,7 +29,7 @@ pub struct SlurmArgs {
     /// Processors of a task
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1024))]
     cpus: u32,
-    /// Graphics cards of a task
+    /// Graphics cards of a task, which then runs with `--backend gpu`
     #[arg(long, value_name = "N", default_value_t = 0)]
     gpus: u32,
     /// Partition
@@ -78,7 +78,7 @@ impl SlurmArgs {
         if 0 < self.gpus {
             let _ = writeln!(text, "#SBATCH --gpus-per-task={}", self.gpus);
         }
-        let backend = if 0 < self.gpus { "auto" } else { "cpu" };
+        let backend = if 0 < self.gpus { "gpu" } else { "cpu" };
         let _ = write!(
             text,
             r#"#SBATCH --output={out}/log-%a.txt
@@ -155,7 +155,7 @@ pub fn slurm(registry: &Registry, args: &SlurmArgs) -> Result<(), Error> {
     std::fs::create_dir_all(&out).map_err(|source| Error::io("create the folder", &out, source))?;
     let program = std::env::current_exe().map_err(|source| Error::io("find this program", &out, source))?;
     let program = quoted(&program.display().to_string());
-    let data = args.spec.data_options()?.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" ");
+    let data = args.spec.data_options(&args.path)?.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" ");
     for (name, text) in [
         ("spec.toml", sweep.resolved.clone()),
         ("tasks.txt", lists(&tasks)),

@@ -5,7 +5,6 @@ use crate::registry::Registry;
 use crate::spec::{SPEC_FILE, Sweep};
 use clap::Args;
 use privateer_config::error::{Diagnostic, Error};
-use std::cell::RefCell;
 use std::path::{Path, PathBuf};
 
 /// Options that change a spec or say where its data is.
@@ -32,9 +31,6 @@ pub struct SpecArgs {
     /// Seed of all random streams, from 0 to 2^63 - 1
     #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = whole_number)]
     pub(super) seed: Option<u64>,
-    /// Folders of the specs that were read.
-    #[arg(skip)]
-    folders: RefCell<Vec<PathBuf>>,
 }
 
 fn whole_number(text: &str) -> Result<u64, String> {
@@ -56,19 +52,12 @@ pub fn folder_name(path: &Path) -> Result<String, Error> {
 impl SpecArgs {
     /// Reads and checks a spec file.
     pub fn read(&self, registry: &Registry, path: &Path) -> Result<Sweep, Error> {
-        let text = self.text(path)?;
+        let text = SPEC_FILE.read_text(path)?;
         Sweep::parse_with(registry, &path.display().to_string(), &text, &self.overrides()?)
     }
 
-    /// Reads a spec file; its folder may then hold data files.
-    pub fn text(&self, path: &Path) -> Result<String, Error> {
-        let text = SPEC_FILE.read_text(path)?;
-        self.folders.borrow_mut().push(path.parent().unwrap_or(Path::new("")).to_owned());
-        Ok(text)
-    }
-
-    /// Returns the options that let a command in another folder read the same data.
-    pub fn data_options(&self) -> Result<Vec<String>, Error> {
+    /// Returns the options that let a command in another folder read the same data of a spec.
+    pub fn data_options(&self, spec: &Path) -> Result<Vec<String>, Error> {
         let mut words = Vec::new();
         let mut add = |option: &str, folder: &Path| {
             let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
@@ -79,7 +68,7 @@ impl SpecArgs {
         if let Some(folder) = &self.data {
             add("--data", folder)?;
         }
-        for folder in self.own_folders() {
+        for folder in self.own_folders(spec) {
             add("--data-also", &folder)?;
         }
         if self.data.is_none() {
@@ -91,18 +80,15 @@ impl SpecArgs {
         Ok(words)
     }
 
-    /// Returns the folders of the specs that were read, the last one first, and those that scripts name.
-    fn own_folders(&self) -> Vec<PathBuf> {
-        self.folders.borrow().iter().rev().chain(&self.data_also).cloned().collect()
+    /// Returns the folder of a spec, and those that scripts name.
+    fn own_folders(&self, spec: &Path) -> Vec<PathBuf> {
+        [spec.parent().unwrap_or(Path::new(""))].into_iter().map(Path::to_owned).chain(self.data_also.iter().cloned()).collect()
     }
 
-    /// Returns the folder of data files; files elsewhere are refused, but for those beside the specs that were read before.
-    ///
-    /// Where no folder is stated, a file is looked for beside the specs first.
-    pub fn data(&self) -> DataFolder {
-        let own = self.own_folders();
-        let data = data_folder(self.data.clone()).beside(if self.data.is_none() { own.clone() } else { Vec::new() });
-        if self.allow_outside { data } else { data.limited_to(own) }
+    /// Returns where the data files of a spec are.
+    pub fn data(&self, spec: &Path) -> DataFolder {
+        let data = DataFolder::of_spec(self.data.clone(), self.own_folders(spec));
+        if self.allow_outside { data.unlimited() } else { data }
     }
 
     /// Returns the changes of a spec, each with where it was stated, the key and the value.
@@ -126,9 +112,4 @@ impl SpecArgs {
         }
         Ok(all)
     }
-}
-
-/// Returns the folder of data files that an option names; without one, `$PRIVATEER_DATA`.
-pub fn data_folder(option: Option<PathBuf>) -> DataFolder {
-    DataFolder::new(option.or_else(|| std::env::var_os("PRIVATEER_DATA").map(PathBuf::from)))
 }

@@ -3,7 +3,7 @@
 
 use super::output::{note, say};
 use super::progress::metered;
-use super::source::data_folder;
+use crate::env::DataFolder;
 use crate::record::{self, Verification};
 use crate::registry::Registry;
 use crate::report::{ComparedReport, compare_report};
@@ -41,7 +41,11 @@ pub fn verify(registry: &Registry, args: &VerifyArgs) -> Result<(), Error> {
     let chosen = choose_parts(&done, args.rerun);
     if !chosen.is_empty() {
         note(&format!("computing {} parts again", chosen.len()));
-        let options = RunOptions { data: data_folder(args.data.clone()), threads: args.threads, ..RunOptions::default() };
+        let options = RunOptions {
+            data: DataFolder::of_spec(args.data.clone(), Vec::new()),
+            threads: args.threads,
+            ..RunOptions::default()
+        };
         problems.extend(metered("parts", |each| run_again(registry, &args.folder, &manifest, &chosen, &options, each))?);
     }
     let is_whole = done.len() == manifest.n_parts();

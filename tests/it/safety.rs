@@ -411,12 +411,63 @@ fn data_beside_a_spec_is_found_from_any_folder() {
     let card = |words: &[&str]| here.fine(words).lines().find(|line| line.contains("  table ")).map(str::to_owned);
     let (own, of_data) = (card(&words("check specs/s.toml")), card(&words("check specs/s.toml --data .")));
     assert!(own.is_some() && own != of_data, "{own:?} {of_data:?}");
+    // Before the folder that the environment names, which is searched before the working folder.
+    let with_variable = |folder: &str| {
+        let mut command = privateer(here);
+        command.env("PRIVATEER_DATA", here.join(folder)).args(["check", "specs/s.toml"]);
+        let output = command.output().expect("it runs");
+        let said = stdout(&output).lines().find(|line| line.contains("  table ")).map(str::to_owned);
+        (code(&output), said)
+    };
+    here.write("data/points.csv", table.lines().take(7).map(|line| format!("{line}\n")).collect::<String>());
+    let of_variable = card(&words("check specs/s.toml --data data"));
+    assert!(of_variable.is_some() && of_variable != of_data);
+    assert_eq!(with_variable("data"), (Some(0), own.clone()));
+    // Of two specs each has its own, in either order; another spec's folder is not searched.
+    for name in ["a", "b"] {
+        here.write(&format!("{name}/s.toml"), here.text("specs/s.toml"));
+    }
+    here.write("a/points.csv", here.text("data/points.csv"));
+    here.write("b/points.csv", &table);
+    let cards = |specs: &str| -> Vec<String> {
+        let said = here.fine(&words(&format!("check {specs}")));
+        said.lines().filter(|line| line.contains("  table ")).map(str::to_owned).collect()
+    };
+    let (a, b) = (of_variable.clone().expect("a card"), own.clone().expect("a card"));
+    assert_eq!(cards("a/s.toml b/s.toml"), [a.clone(), b.clone()]);
+    assert_eq!(cards("b/s.toml a/s.toml"), [b, a]);
+    fs::rename(here.join("a/s.toml"), here.join("a/t.toml")).expect("renamed");
+    for order in ["run a/t.toml b/s.toml --out both", "run b/s.toml a/t.toml --out other"] {
+        here.fine(&words(order));
+    }
+    for name in ["s", "t"] {
+        let part = |out: &str| here.bytes(&format!("{out}/{name}/cells/c0000-b0000.parquet"));
+        assert_eq!(part("both"), part("other"), "{name}");
+    }
+    assert_eq!(here.bytes("both/s/cells/c0000-b0000.parquet"), here.bytes("out/cells/c0000-b0000.parquet"));
+    assert_ne!(here.text("both/s/manifest.json"), here.text("both/t/manifest.json"));
+    assert_eq!(here.fine(&words("data a/t.toml b/s.toml")).matches("points.csv").count(), 2);
+    // A link out of the spec's folder is refused, and no other file taken in its place.
+    std::os::unix::fs::symlink("../data/points.csv", here.join("b/link.csv")).expect("a link");
+    here.write("link.csv", &table);
+    here.write("b/link.toml", here.text("b/s.toml").replace("points.csv", "link.csv"));
+    here.fine(&words("check b/link.toml"));
+    let elsewhere = tempfile::tempdir().expect("a folder");
+    fs::write(elsewhere.path().join("points.csv"), &table).expect("written");
+    fs::remove_file(here.join("b/link.csv")).expect("removed");
+    std::os::unix::fs::symlink(elsewhere.path().join("points.csv"), here.join("b/link.csv")).expect("a link");
+    here.refused(&words("check b/link.toml"), &["outside of the data folder", "--allow-outside"]);
+    here.fine(&words("check b/link.toml --allow-outside"));
+    // A question about a spec's problem takes the data of a run.
+    let asked = here.fine(&words("new --spec specs/s.toml --out asked"));
+    assert!(asked.contains("go on:  privateer run asked/spec.toml --data specs\n"), "{asked}");
     // So do the tasks of a job, which play a copy of the spec.
     here.fine(&words("slurm specs/s.toml --tasks 1 --out job"));
     ends(&script(&here.join("job"), 0).output().expect("a shell"), 0, &[]);
     assert_eq!(here.bytes("job/task-0/cells/c0000-b0000.parquet"), here.bytes("out/cells/c0000-b0000.parquet"));
     fs::remove_file(here.join("specs/points.csv")).expect("removed");
     assert_eq!(card(&words("check specs/s.toml")), of_data);
+    assert_eq!(with_variable("data"), (Some(0), of_variable));
     fs::remove_file(here.join("points.csv")).expect("removed");
     here.refused(&words("check specs/s.toml"), &["is not in the working folder, nor beside the spec"]);
 }

@@ -153,7 +153,7 @@ fn bands_of_devices() {
     assert_ne!(unbanded, expected, "f32 decided like f64 without a band: this test tests nothing");
 }
 
-/// Factors that do not fit one submission go in several, of lanes that change by rows and of such that are new every round.
+/// Factors that do not fit one submission go in several, for lanes that change by rows and for lanes that are new every round.
 #[test]
 fn small_submissions_change_no_byte() {
     let rows = LONG.rsplit_once("[[policy]]").expect("two policies").0;

@@ -1,10 +1,12 @@
 //! Sums up what a sweep asks of a backend, for the choice between the CPU and a device.
 
 use super::prepare::Preparation;
+use super::tuned::at;
 use crate::spec::{Sweep, Task};
 use privateer_backend::UpdateKind;
 use privateer_config::error::Error;
 use privateer_gp::score::Basis;
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::fmt;
 
@@ -17,8 +19,10 @@ pub struct Workload {
     pub columns: WorkColumns,
     /// How models change.
     pub update_kind: UpdateKind,
-    /// Kinds of environments and the parameters of policies, as JSON.
-    pub policies: BTreeSet<String>,
+    /// What the cells state of environment, privacy and policy, as JSON.
+    pub settings: BTreeSet<String>,
+    /// Whether pilot trials choose an exploration factor of a cell first.
+    pub is_tuned: bool,
     /// Indices of the cells.
     pub cells: Vec<u32>,
     /// Trials of all cells.
@@ -60,7 +64,9 @@ pub fn workloads(sweep: &Sweep, preparation: &Preparation<'_>) -> Result<Vec<Wor
     let mut found: Vec<(&str, Basis, Workload)> = Vec::new();
     for plan in sweep.cells.iter() {
         let Task::Bandit(_) = plan.task else { continue };
-        let cell = preparation.cell(plan).map_err(|error| plan.placed(error))?;
+        // Any factor shows the sizes: nothing is played here.
+        let played = plan.tuning.as_deref().map_or(Cow::Borrowed(plan), |tuning| Cow::Owned(at(plan, tuning, 0)));
+        let cell = preparation.cell(&played).map_err(|error| plan.placed(error))?;
         let (Some(basis), Some(_)) = (cell.maker.basis(), &cell.domain) else { continue };
         let update_kind = cell.update_kind();
         let same = |(key, known, work): &(&str, Basis, Workload)| {
@@ -72,19 +78,16 @@ pub fn workloads(sweep: &Sweep, preparation: &Preparation<'_>) -> Result<Vec<Wor
                 Basis::Gram(_) => WorkColumns::Visited,
                 Basis::Own(_) => WorkColumns::Own,
             };
-            let (n_points, policies) = (basis.n_points(), BTreeSet::new());
-            let work = Workload { n_points, columns, update_kind, policies, cells: Vec::new(), trials: 0, trial_rounds: 0 };
+            let (n_points, settings, cells) = (basis.n_points(), BTreeSet::new(), Vec::new());
+            let (is_tuned, trials, trial_rounds) = (false, 0, 0);
+            let work = Workload { n_points, columns, update_kind, settings, is_tuned, cells, trials, trial_rounds };
             found.push((&plan.environment_key, basis, work));
             found.len() - 1
         });
         let work = &mut found[at].2;
-        let kind = |name, section: &serde_json::Value| match name {
-            "environment" => section.get("kind").map(ToString::to_string),
-            "policy" => Some(section.to_string()),
-            _ => None,
-        };
-        let kinds: Vec<String> = plan.resolved.sections().filter_map(|(name, section)| kind(name, section)).collect();
-        work.policies.insert(kinds.join(" "));
+        let sections = plan.resolved.sections().filter(|(name, _)| *name != "rounds");
+        work.settings.insert(sections.map(|(_, section)| section.to_string()).collect::<Vec<_>>().join(" "));
+        work.is_tuned |= plan.tuning.is_some();
         work.cells.push(plan.index);
         work.trials = work.trials.saturating_add(sweep.trials);
         work.trial_rounds = work.trial_rounds.saturating_add(sweep.trials.saturating_mul(plan.rounds));

@@ -2,7 +2,6 @@
 
 use privateer_config::error::{Diagnostic, Error};
 use privateer_config::input::similar_file;
-use std::fmt;
 use std::path::{Path, PathBuf};
 
 /// Names the folder of the data files, and those of the specs, where a file is looked for first; checks access to them.
@@ -16,23 +15,27 @@ pub struct DataFolder {
 }
 
 impl DataFolder {
-    /// Creates a folder; files are relative to `root`, or to the working folder.
+    /// Creates a folder; files are relative to `root`, or to the working folder, and may be anywhere.
     pub fn new(root: Option<PathBuf>) -> Self {
         Self { root, ..Self::default() }
     }
 
-    /// Returns the same folder, with those of the specs, where a file is looked for first.
-    #[must_use]
-    pub fn beside(self, folders: Vec<PathBuf>) -> Self {
-        Self { beside: folders, ..self }
+    /// Returns where the files of one spec are: in the stated folder; without one beside the spec, else in `$PRIVATEER_DATA`, else in
+    /// the working folder.
+    ///
+    /// Files elsewhere are refused, which protects against specs from untrusted authors.
+    ///
+    /// * `own` — the spec's folder, and others that it may read from
+    pub fn of_spec(stated: Option<PathBuf>, own: Vec<PathBuf>) -> Self {
+        let beside = if stated.is_none() { own.clone() } else { Vec::new() };
+        let root = stated.or_else(|| std::env::var_os("PRIVATEER_DATA").map(PathBuf::from));
+        Self { root, beside, limits: Some(own) }
     }
 
-    /// Returns the same folder, limited to files below it or below one of `folders`.
-    ///
-    /// The limit protects against specs from untrusted authors.
+    /// Returns the same folder; files may be anywhere.
     #[must_use]
-    pub fn limited_to(self, folders: Vec<PathBuf>) -> Self {
-        Self { limits: Some(folders), ..self }
+    pub fn unlimited(self) -> Self {
+        Self { limits: None, ..self }
     }
 
     /// Returns whether a file may be read: every link is followed first, so that none leads out of the folders.
@@ -45,26 +48,61 @@ impl DataFolder {
         limits.iter().map(PathBuf::as_path).chain([root]).filter_map(real).any(|folder| found.starts_with(folder))
     }
 
-    /// Returns the first folder that has all of some files, as an absolute path, which stays valid from another working folder.
+    /// Returns the folder that some files are taken from, as an absolute path, which stays valid from another working folder; without
+    /// a file the data folder.
     ///
     /// # Errors
-    /// [`Error::Io`] if the folder does not exist; [`Error::Input`] if the files lie in several folders.
+    /// [`Error::Io`] if the folder does not exist; [`Error::Input`] if the files are taken from several folders.
     pub fn holding(&self, names: &[String]) -> Result<PathBuf, Error> {
-        let has = |folder: &Path, name: &String| folder.join(name).symlink_metadata().is_ok();
         // What is nowhere is not read: it has a synthetic substitute.
-        let read: Vec<&String> = names.iter().filter(|name| self.folders().any(|folder| has(folder, name))).collect();
-        let holds_all = |folder: &&Path| !read.is_empty() && read.iter().all(|name| has(folder, name));
-        let none = if read.is_empty() { self.folders().last() } else { None };
-        let Some(folder) = self.folders().find(holds_all).or(none) else {
-            return Diagnostic::new("the data files are not all in one folder").expected("one folder with all of them").refuse();
-        };
+        let mut taken = names.iter().filter_map(|name| Some((name, self.taken_from(name)?)));
+        let none = String::new();
+        let (first, folder) = taken.next().unwrap_or((&none, self.root()));
+        if let Some((other, elsewhere)) = taken.find(|(_, other)| *other != folder) {
+            let [one, two] = [folder.join(first), elsewhere.join(other)].map(|path| path.display().to_string());
+            return Diagnostic::new(format!("the data files `{one}` and `{two}` are in two folders"))
+                .expected("all in one folder")
+                .hint("name it with `--data DIR` (`data=` in Python)")
+                .refuse();
+        }
         let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
         folder.canonicalize().map_err(|source| Error::io("find the data folder", folder, source))
     }
 
+    /// Returns whether a file of this name is taken from one place by both.
+    pub fn takes_alike(&self, other: &Self, name: &str) -> bool {
+        let place = |of: &Self| of.taken_from(name).and_then(|folder| folder.join(name).canonicalize().ok());
+        place(self) == place(other)
+    }
+
+    /// Returns where a file is taken from, or would be, in words.
+    pub fn place_of(&self, name: &str) -> String {
+        let folder = self.taken_from(name).unwrap_or(self.root());
+        if folder.as_os_str().is_empty() { "the working folder".to_owned() } else { folder.display().to_string() }
+    }
+
+    fn root(&self) -> &Path {
+        self.root.as_deref().unwrap_or(Path::new(""))
+    }
+
+    /// Returns the first folder that has a file of this name which may be read.
+    pub fn taken_from(&self, name: &str) -> Option<&Path> {
+        self.folders().find(|folder| self.is_there(&folder.join(name)))
+    }
+
+    /// Returns whether something has this name that may be read; whoever reads it reports a folder, a pipe or a link to itself.
+    fn is_there(&self, path: &Path) -> bool {
+        self.allows(path) && path.symlink_metadata().is_ok()
+    }
+
+    /// Returns whether a folder that may be read has a link of this name to a file that may not.
+    fn leads_outside(&self, path: &Path) -> bool {
+        !self.allows(path) && path.parent().is_some_and(|folder| self.allows(folder)) && path.symlink_metadata().is_ok()
+    }
+
     /// Returns the folders in the order in which they are searched.
     fn folders(&self) -> impl Iterator<Item = &Path> {
-        self.beside.iter().map(PathBuf::as_path).chain([self.root.as_deref().unwrap_or(Path::new(""))])
+        self.beside.iter().map(PathBuf::as_path).chain([self.root()])
     }
 
     /// Returns the path of a data file that must exist.
@@ -74,17 +112,18 @@ impl DataFolder {
     /// # Errors
     /// If the file is missing; the message has `about`, and says how to name the folder or use the synthetic substitute.
     pub fn find(&self, name: &str, about: Option<&str>, synthetic: bool) -> Result<PathBuf, Error> {
-        // Checked before a file is accessed: a spec must not learn whether a forbidden file exists.
-        let allowed: Vec<PathBuf> = self.folders().map(|folder| folder.join(name)).filter(|path| self.allows(path)).collect();
-        let Some(path) = allowed.last() else {
+        let paths: Vec<PathBuf> = self.folders().map(|folder| folder.join(name)).collect();
+        // Checked before a file is accessed: a spec must not learn whether a forbidden file exists. A link beside the spec is not passed
+        // over in favour of another file.
+        let first = paths.iter().find(|path| self.is_there(path) || self.leads_outside(path));
+        if paths.iter().all(|path| !self.allows(path)) || first.is_some_and(|path| self.leads_outside(path)) {
             return Diagnostic::new(format!("the spec names `{name}`, outside of the data folder and of its own"))
                 .expected("a file below one of the two")
                 .hint("name its folder with `--data DIR`, or allow every file with `--allow-outside`")
                 .refuse();
-        };
-        // Whoever reads it reports a folder, a pipe or a link to itself.
-        if let Some(found) = allowed.iter().find(|path| path.symlink_metadata().is_ok()) {
-            return Ok(found.clone());
+        }
+        if let Some(path) = first {
+            return Ok(path.clone());
         }
         let what = about.map(|about| format!(" ({about})")).unwrap_or_default();
         let place = match &self.root {
@@ -97,21 +136,15 @@ impl DataFolder {
             if synthetic { ", or run the generated synthetic substitute with `--set environment.synthetic=true`" } else { "" };
         Diagnostic::new(format!("data file `{name}`{what} is not {place}{or_beside}"))
             .hint({
-                let near = similar_file(path).map(|near| format!("did you mean `{}`? otherwise ", near.display()));
+                let near = paths
+                    .iter()
+                    .find_map(|path| similar_file(path))
+                    .map(|near| format!("did you mean `{}`? otherwise ", near.display()));
                 format!(
                     "{}name the folder that holds it with `--data DIR` (`data=` in Python) or PRIVATEER_DATA{instead}",
                     near.unwrap_or_default()
                 )
             })
             .refuse()
-    }
-}
-
-impl fmt::Display for DataFolder {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match &self.root {
-            Some(root) => write!(f, "{}", root.display()),
-            None => write!(f, "the working folder"),
-        }
     }
 }

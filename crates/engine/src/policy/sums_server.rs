@@ -276,7 +276,7 @@ impl SumsServer {
         (self.open, self.changed) = (false, true);
     }
 
-    /// Returns the number of rounds in which noise left the model indefinite and it was repaired.
+    /// Returns the number of rounds in which noise left the model indefinite and it was repaired; 0 where eigenvalues are always raised.
     pub fn repaired(&self) -> u64 {
         self.repaired
     }

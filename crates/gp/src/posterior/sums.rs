@@ -93,7 +93,7 @@ impl SumsPosterior {
         }
     }
 
-    /// Sets the sums and returns whether eigenvalues were raised that are not raised always.
+    /// Sets the sums and returns whether the matrix was repaired; raising eigenvalues always is no repair.
     ///
     /// # Errors
     /// [`Unusable`] if an entry is not finite or no repair helps; the model must then not be used.

@@ -106,6 +106,28 @@ mod tests {
     use privateer_numerics::rng::{Purpose, Streams};
     use std::sync::Arc;
 
+    /// Raising eigenvalues always is no repair, whatever is raised.
+    #[test]
+    fn what_is_raised_always_is_not_repaired() {
+        let table = FeatureTable {
+            n_points: 1,
+            n_features: 2,
+            values: vec![1.0, 0.5],
+            residual: vec![0.0],
+            kernel_error: 0.0,
+            form: None,
+        };
+        let mut model = SumsPosterior::new(Arc::new(table), 2.0, 1.0, 0.3);
+        let mut take = |always| {
+            let repair = Repair { always, floor: 0.1 };
+            let made = model.take(SumsUpdate { gram: &[1.0, 0.0, -1.0], moment: &[0.0; 2], diagonal: 0.3, repair });
+            (made, model.log_determinant().to_bits())
+        };
+        let (always, sometimes) = (take(true), take(false));
+        assert_eq!((always.0, sometimes.0), (Ok(false), Ok(true)));
+        assert_eq!(always.1, sometimes.1);
+    }
+
     /// Models in any number, one of them indefinite, have the bits of models alone.
     #[test]
     fn models_together_are_those_alone() {

@@ -75,6 +75,16 @@ pub struct ProblemOptions {
     pub threads: Option<u64>,
 }
 
+impl ProblemOptions {
+    /// Returns where the data files of the stated spec are.
+    ///
+    /// * `stated` — the folder that they are in, if it is stated
+    pub fn data(&self, stated: Option<PathBuf>) -> DataFolder {
+        let own = self.spec.as_deref().map(|spec| spec.parent().unwrap_or(Path::new("")).to_owned());
+        DataFolder::of_spec(stated, own.into_iter().collect())
+    }
+}
+
 /// What is asked about a problem, as the options of `privateer cost` state it.
 #[derive(Debug, Clone, Args, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -169,6 +179,12 @@ pub struct WrittenQuestion {
 impl WrittenQuestion {
     pub fn spec_path(&self) -> PathBuf {
         self.folder.join(SPEC_NAME)
+    }
+
+    /// Returns the folder of the data, unless the spec that was written is run without it being named.
+    pub fn data_folder(&self) -> Option<&Path> {
+        let name = self.sweep.cells.iter().flat_map(|cell| cell.data_files()).next()?;
+        self.data.taken_from(name).filter(|folder| !folder.as_os_str().is_empty() && *folder != self.folder)
     }
 
     /// Runs the spec into the folder of the question.
@@ -395,6 +411,6 @@ pub fn write_question(
     for (to, bytes) in &files {
         write_whole(to, bytes, "write the question")?;
     }
-    let data = data.unwrap_or_else(|| DataFolder::new(Some(folder.clone())).limited_to(Vec::new()));
+    let data = data.unwrap_or_else(|| DataFolder::of_spec(Some(folder.clone()), Vec::new()));
     Ok(WrittenQuestion { question, problem, folder, contest, sweep, data })
 }

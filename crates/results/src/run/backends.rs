@@ -55,20 +55,22 @@ pub fn dense_backend(name: &str) -> Result<OpenedBackend, Error> {
 /// Opens a backend for a sweep: `cpu`, `gpu` (whatever adapter there is), or `auto`, which takes a hardware GPU only where it was
 /// measured to be faster for the sweep's cells.
 ///
+/// * `(part, threads)` — which part of the sweep is to be played, above 0 and at most 1, and on how many threads
+///
 /// # Errors
 /// [`Error::Device`] if `gpu` is requested and no GPU is present; for `auto` the first error of the preparation of a cell.
 pub fn open_backend(
     name: &str,
     sweep: &Sweep,
     data: &DataFolder,
-    threads: Option<usize>,
+    (part, threads): (f64, Option<usize>),
     quiet: bool,
     note: fn(&str),
 ) -> Result<OpenedBackend, Error> {
     match name {
         "gpu" => gpu_backend(None, quiet, false, note),
         "auto" => {
-            let choice = automatic(sweep, data, threads, note)?;
+            let choice = automatic(sweep, data, (part, threads), note)?;
             if let (Some(reason), false) = (&choice.reason, quiet) {
                 note(reason);
             }
@@ -168,7 +170,7 @@ pub fn gpu_backend(precision: Option<Precision>, quiet: bool, time_passes: bool,
 
 /// Chooses for a sweep; the reason is absent where there was no choice.
 #[cfg(all(feature = "gpu", feature = "report"))]
-fn automatic(sweep: &Sweep, data: &DataFolder, threads: Option<usize>, note: fn(&str)) -> Result<OpenedBackend, Error> {
+fn automatic(sweep: &Sweep, data: &DataFolder, of: (f64, Option<usize>), note: fn(&str)) -> Result<OpenedBackend, Error> {
     let adapter = quietly(privateer_gpu::adapters).into_iter().find(|adapter| adapter.taken_by_auto);
     let scores = sweep.cells.iter().any(|cell| matches!(cell.task, Task::Bandit(_)));
     let Some(adapter) = adapter.filter(|_| scores) else { return Ok(cpu_backend()) };
@@ -178,7 +180,7 @@ fn automatic(sweep: &Sweep, data: &DataFolder, threads: Option<usize>, note: fn(
             None
         })
     };
-    chosen(sweep, data, threads, &adapter, &RatesFile::read(&note), note, open)
+    chosen(sweep, data, of, &adapter, &RatesFile::read(&note), note, open)
 }
 
 /// Chooses between the CPU and an adapter, which `open` opens.
@@ -186,7 +188,7 @@ fn automatic(sweep: &Sweep, data: &DataFolder, threads: Option<usize>, note: fn(
 fn chosen(
     sweep: &Sweep,
     data: &DataFolder,
-    threads: Option<usize>,
+    (part, threads): (f64, Option<usize>),
     adapter: &privateer_gpu::AdapterFacts,
     file: &RatesFile,
     note: fn(&str),
@@ -196,7 +198,7 @@ fn chosen(
     // Without rates nothing needs to be prepared: any workload is one that is not measured.
     let prepare = || workloads(sweep, &Preparation::new(sweep, data, &backend));
     let choice = match rates {
-        Some(_) => choose(&prepare()?, threads.unwrap_or_else(cores), adapter, rates),
+        Some(_) => choose(&prepare()?, (part, threads.unwrap_or_else(cores)), adapter, rates),
         None => AutoChoice { is_device: false, reason: unmeasured(adapter, "this spec"), seconds: Vec::new() },
     };
     if !choice.is_device {
@@ -214,7 +216,7 @@ pub fn cores() -> usize {
 }
 
 #[cfg(not(all(feature = "gpu", feature = "report")))]
-fn automatic(_sweep: &Sweep, _data: &DataFolder, _threads: Option<usize>, _note: fn(&str)) -> Result<OpenedBackend, Error> {
+fn automatic(_sweep: &Sweep, _data: &DataFolder, _of: (f64, Option<usize>), _note: fn(&str)) -> Result<OpenedBackend, Error> {
     Ok(cpu_backend())
 }
 
@@ -270,13 +272,13 @@ mod tests {
             [(rates_of(0.1), true, "10.00 times"), (rates_of(10.0), false, "0.10 times"), (RatesFile::default(), false, "not")];
         for (file, is_taken, said) in cases {
             let open = || Gpu::open(AdapterChoice::Any).ok();
-            let opened = chosen(&sweep, &data, Some(2), &card, &file, |_| (), open).expect("a choice");
+            let opened = chosen(&sweep, &data, (1.0, Some(2)), &card, &file, |_| (), open).expect("a choice");
             let reason = opened.reason.unwrap_or_default();
             assert_eq!(opened.gpu.is_some(), is_taken, "{reason}");
             assert!(reason.contains(said) && reason.starts_with(if is_taken { "gpu: " } else { "cpu: " }), "{reason}");
             assert_eq!(rows(opened.backend), rows(Arc::new(Cpu::default())));
         }
-        let gone = chosen(&sweep, &data, Some(2), &card, &rates_of(0.1), |_| (), || None).expect("a choice");
+        let gone = chosen(&sweep, &data, (1.0, Some(2)), &card, &rates_of(0.1), |_| (), || None).expect("a choice");
         assert!(gone.gpu.is_none() && gone.reason.is_none(), "a card that cannot be opened");
     }
 }

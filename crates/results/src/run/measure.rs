@@ -1,4 +1,4 @@
-//! Times first rounds of a sweep's own cells on the CPU and on a device.
+//! Times first rounds of a sweep's own cells on the CPU and on a device; more rounds are taken to cost what these do.
 //!
 //! Each shape of cells is played for at least [`FIRST`] rounds, if the spec has as many, and for more trials and then more rounds while
 //! that is soon done. The time of half as many rounds is taken away, so that set-up and rounds are told apart. First rounds are those in
@@ -22,7 +22,7 @@ const FIRST: u64 = 22;
 const ENOUGH: Duration = Duration::from_millis(500);
 /// A run that takes longer, its tables included, is made once.
 const LONG: Duration = Duration::from_secs(5);
-/// After this time no further shape is measured.
+/// After this time no further shape is measured; one that is under way ends.
 const MOST: Duration = Duration::from_secs(60);
 
 /// Plays cells of a sweep.
@@ -144,6 +144,10 @@ pub fn measure(
     for work in works {
         let shape = shape(work, threads.unwrap_or_else(cores));
         if rates.works.contains_key(&shape) {
+            continue;
+        }
+        if work.is_tuned {
+            note(&format!("not measured, as `auto` takes the CPU where factors are tuned: {work}"));
             continue;
         }
         if until < Instant::now() {

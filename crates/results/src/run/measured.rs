@@ -1,7 +1,7 @@
 //! Keeps how fast the CPU and a graphics adapter played cells on this machine, and chooses between them by that alone.
 //!
 //! The file `privateer/rates.json` lies in the cache folder of the user. An entry is found again only by the same program, processor,
-//! adapter and driver, and the same sizes, policies, cells, trials and threads. No result depends on it: a file that cannot be read
+//! adapter and driver, and the same settings, cells, trials and threads. No result depends on it: a file that cannot be read
 //! is ignored, with a note.
 
 use crate::record::{hash_text, write_whole};
@@ -78,11 +78,11 @@ pub struct AutoChoice {
 
 /// Returns what the rates of a workload depend on, in words.
 pub fn shape(work: &Workload, threads: usize) -> String {
-    let Workload { n_points, columns, update_kind, policies, cells, trials, .. } = work;
-    let policies = &hash_text(&policies.iter().map(String::as_str).collect::<Vec<_>>().join("\n"))[..16];
+    let Workload { n_points, columns, update_kind, settings, cells, trials, .. } = work;
+    let settings = &hash_text(&settings.iter().map(String::as_str).collect::<Vec<_>>().join("\n"))[..16];
     let cells = cells.len();
     format!(
-        "{n_points} points, {columns:?}, {update_kind:?}, {cells} cells, {trials} trials, {threads} threads, policies {policies}"
+        "{n_points} points, {columns:?}, {update_kind:?}, {cells} cells, {trials} trials, {threads} threads, settings {settings}"
     )
 }
 
@@ -152,25 +152,40 @@ impl RatesFile {
 
 /// Returns why an adapter without rates is not taken.
 pub fn unmeasured(adapter: &AdapterFacts, of: &str) -> String {
-    format!("cpu: {} is not measured for {of}; `privateer devices --for SPEC --measure` times it", adapter.name)
+    format!(
+        "cpu: {} is not measured for {of}; `privateer devices --for SPEC --measure`, with the options of the run, times it",
+        adapter.name
+    )
 }
 
-/// Chooses between the CPU and an adapter for these workloads.
-pub fn choose(works: &[Workload], threads: usize, adapter: &AdapterFacts, rates: Option<&MachineRates>) -> AutoChoice {
+/// Chooses between the CPU and an adapter for a part of these workloads, above 0 and at most 1.
+pub fn choose(
+    works: &[Workload],
+    (part, threads): (f64, usize),
+    adapter: &AdapterFacts,
+    rates: Option<&MachineRates>,
+) -> AutoChoice {
     let name = &adapter.name;
     let seconds = |work| {
         let known = rates?.works.get(&shape(work, threads))?;
-        Some([known.cpu.seconds(work), known.gpu.seconds(work)])
+        Some([part * known.cpu.seconds(work), part * known.gpu.seconds(work)])
     };
     let seconds: Vec<Option<[f64; 2]>> = works.iter().map(seconds).collect();
     let n_measured = seconds.iter().flatten().count();
     let sum = |at: usize| seconds.iter().flatten().map(|seconds| seconds[at]).sum::<f64>();
     let (cpu, gpu) = (sum(0), sum(1) + rates.map_or(0.0, |rates| rates.open_s));
-    let times = format!("{name} is measured to be {:.2} times as fast: {cpu:.2} s on the CPU, {gpu:.2} s there", cpu / gpu);
+    let played = works.iter().filter_map(|work| Some(rates?.works.get(&shape(work, threads))?.rounds)).min().unwrap_or(0);
+    let times = format!(
+        "{name} is measured to be {:.2} times as fast, by {played} rounds and more of each trial: {cpu:.2} s on the CPU, {gpu:.2} s \
+         there",
+        cpu / gpu
+    );
     let (is_device, reason) = if works.is_empty() {
         (false, "cpu: no cell scores the points of a domain".to_owned())
     } else if !adapter.taken_by_auto {
         (false, format!("cpu: {name} is {}, which computes on the CPU", adapter.kind))
+    } else if works.iter().any(|work| work.is_tuned) {
+        (false, "cpu: exploration factors are tuned by pilot trials, which go to a device few at a time".to_owned())
     } else if n_measured < works.len() {
         (false, unmeasured(adapter, if n_measured == 0 { "this spec" } else { "some cells of this spec" }))
     } else if LEAST_GAIN * gpu < cpu {
@@ -189,8 +204,8 @@ mod tests {
 
     fn work(trials: u64, rounds: u64) -> Workload {
         let (columns, update_kind) = (WorkColumns::Features(64), UpdateKind::RankOne);
-        let (policies, cells) = (["a".to_owned()].into(), vec![0]);
-        Workload { n_points: 1024, columns, update_kind, policies, cells, trials, trial_rounds: trials * rounds }
+        let (settings, cells, is_tuned) = (["a".to_owned()].into(), vec![0], false);
+        Workload { n_points: 1024, columns, update_kind, settings, is_tuned, cells, trials, trial_rounds: trials * rounds }
     }
 
     fn card(name: &str) -> AdapterFacts {
@@ -208,14 +223,20 @@ mod tests {
     fn a_card_is_taken_where_it_is_measured_to_be_faster() {
         let (long, short) = (work(1000, 5000), work(1000, 50));
         let taken =
-            |work: &Workload, gpu| choose(std::slice::from_ref(work), 4, &card("H100"), Some(&rates(work, gpu))).is_device;
+            |work: &Workload, gpu| choose(std::slice::from_ref(work), (1.0, 4), &card("H100"), Some(&rates(work, gpu))).is_device;
         assert!(taken(&long, 0.1) && !taken(&long, 10.0), "5 s of rounds");
         assert!(!taken(&long, 0.75), "5.1 s beside 4.35 s: less than a fifth");
         assert!(!taken(&short, 0.1), "0.15 s beside the half second that opens the card");
         // What is not measured in this form is not taken, and what is not there is not named.
         let fast = rates(&long, 0.1);
-        let choice = |works: &[Workload], threads| choose(works, threads, &card("H100"), Some(&fast));
-        let more = Workload { policies: ["b".to_owned()].into(), ..long.clone() };
+        let choice = |works: &[Workload], threads| choose(works, (1.0, threads), &card("H100"), Some(&fast));
+        let tuned = Workload { is_tuned: true, ..long.clone() };
+        assert!(!choice(&[tuned], 4).is_device, "pilot trials go to a device few at a time");
+        assert!(
+            !choose(std::slice::from_ref(&long), (1e-3, 4), &card("H100"), Some(&fast)).is_device,
+            "opened for a thousandth of the work"
+        );
+        let more = Workload { settings: ["b".to_owned()].into(), ..long.clone() };
         for (works, threads) in [(vec![work(2000, 5000)], 4), (vec![more.clone()], 4), (vec![long.clone()], 8)] {
             let choice = choice(&works, threads);
             assert!(!choice.is_device && choice.reason.contains("not measured for this spec"), "{}", choice.reason);
@@ -226,7 +247,10 @@ mod tests {
         assert!(both.seconds[0].is_some_and(|[cpu, gpu]| (cpu - 5.1).abs() < 1e-9 && (gpu - 0.6).abs() < 1e-9), "{both:?}");
         assert!(!choice(&[], 4).is_device);
         let software = AdapterFacts { kind: "software", taken_by_auto: false, ..card("llvmpipe") };
-        assert!(!choose(&[long], 4, &software, Some(&fast)).is_device, "on as many threads as it likes");
+        assert!(
+            !choose(std::slice::from_ref(&long), (1.0, 4), &software, Some(&fast)).is_device,
+            "on as many threads as it likes"
+        );
     }
 
     #[test]

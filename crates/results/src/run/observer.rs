@@ -86,7 +86,7 @@ pub enum Notice<'a> {
 pub struct ReleaseSummary {
     /// Counts of the privatizers.
     pub counts: ReleaseCounts,
-    /// Rounds in which noise had left a released matrix indefinite.
+    /// Rounds in which noise had left a released matrix indefinite, for policies that do not raise eigenvalues in every round.
     pub repaired: u64,
 }
 

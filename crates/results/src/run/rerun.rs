@@ -48,8 +48,14 @@ pub fn run_again(
     let cells = cell_infos(&sweep, &preparation, &pool, &())?;
     for (now, recorded) in cells.iter().zip(&manifest.cells).filter(|(now, recorded)| now != recorded) {
         problems.push(format!(
-            "`manifest.json` has other facts or another ledger for cell {} (`{}`) than the spec gives",
-            now.cell, recorded.label
+            "`manifest.json` has other facts or another ledger for cell {} (`{}`) than the spec gives{}",
+            now.cell,
+            recorded.label,
+            if sweep.cells[now.cell as usize].data_files().is_empty() {
+                ""
+            } else {
+                " over the data found here; `--data DIR` names the folder of the run's"
+            }
         ));
     }
     let is_chosen = |unit: &Unit| chosen.contains(&PartId { cell: unit.cell, block: unit.block });
