@@ -10,7 +10,7 @@ use privateer::deploy::{self, Note, RecordValue, Reward};
 use privateer::privacy::Delta;
 use privateer::report::Outcome;
 use privateer::run::with_hint;
-use privateer::{DataFolder, Error, Registry, Stop};
+use privateer::{Error, Registry, Stop};
 use pyo3::prelude::*;
 use pythonize::{depythonize, pythonize};
 use serde::Serialize;
