@@ -152,7 +152,7 @@ def test_a_data_holder_releases_once_for_each_record_and_round(tmp_path: Path) -
 
 def day(n: int) -> dict[str, list[object]]:
     """A table of n people, with a value that is missing and one that is no number of theirs."""
-    return {"id": [f"p{i}" for i in range(n)], "outcome": [None if i == 1 else 1e9 if i == 2 else i / n for i in range(n)]}
+    return {"id": [f"person-{i}" for i in range(n)], "outcome": [None if i == 1 else 1e9 if i == 2 else i / n for i in range(n)]}
 
 
 def test_a_table_is_released_and_people_come_and_go(tmp_path: Path) -> None:
@@ -161,19 +161,19 @@ def test_a_table_is_released_and_people_come_and_go(tmp_path: Path) -> None:
     with pv.Deployment(tmp_path / "clinic", id_key=tmp_path / "id.key", who="ann", anchor=tmp_path / "anchor", **terms) as clinic:
         january = datetime(2026, 1, 5, tzinfo=timezone.utc)
         first = clinic.release_table(day(6), "outcome", "id", round=1, join=True, time=january)
-        assert [answer["id"] for answer in first.answers] == ["p0", "p3", "p4", "p5"] and first.repeated == 0
-        assert [(refused["line"], refused["record"]) for refused in first.refused] == [(2, "p1"), (3, "p2")]
+        assert [answer["id"] for answer in first.answers] == ["person-0", "person-3", "person-4", "person-5"] and first.repeated == 0
+        assert [(refused["line"], refused["record"]) for refused in first.refused] == [(2, "person-1"), (3, "person-2")]
         again = clinic.release_table(day(6), "outcome", "id", round=1, time=january)
         assert [answer["released"] for answer in again.answers] == [answer["released"] for answer in first.answers] and again.repeated == 4
-        clinic.release("p0", 0.5, round=2, time=january)
+        clinic.release("person-0", 0.5, round=2, time=january)
         with pytest.raises(pv.BudgetError) as refused:
-            clinic.release("p0", 0.5, round=3, time=january)
-        assert (refused.value.record, refused.value.budget) == ("p0", "epsilon=2 each month")
-        clinic.release("p0", 0.5, round=3, time=datetime(2026, 2, 1, tzinfo=timezone.utc))
-        assert clinic.leave("p0") == 1 and clinic.leave("p0") == 0
+            clinic.release("person-0", 0.5, round=3, time=january)
+        assert (refused.value.record, refused.value.budget) == ("person-0", "epsilon=2 each month")
+        clinic.release("person-0", 0.5, round=3, time=datetime(2026, 2, 1, tzinfo=timezone.utc))
+        assert clinic.leave("person-0") == 1 and clinic.leave("person-0") == 0
         with pytest.raises(pv.BudgetError, match="has left"):
-            clinic.release("p0", 0.5, round=4)
-        assert clinic.join("p0", "new") == 2
+            clinic.release("person-0", 0.5, round=4)
+        assert clinic.join("person-0", "new") == 2
         with pytest.raises(pv.SpecError, match="knows no record `stranger`"):
             clinic.release("stranger", 0.5)
         assert clinic.ledger(delta=1e-6)["files"][0]["ledger"]["total"]["of_one"] == 6
@@ -181,7 +181,7 @@ def test_a_table_is_released_and_people_come_and_go(tmp_path: Path) -> None:
         clinic.books(tmp_path / "answers.csv")
     assert "Confidential" in (tmp_path / "books.html").read_text()
     assert len((tmp_path / "answers.csv").read_text().splitlines()) == 7
-    assert b"p3" not in (tmp_path / "clinic").read_bytes(), "a keyed file holds no ids"
+    assert b"person-3" not in (tmp_path / "clinic").read_bytes(), "a keyed file holds no ids"
     database = sqlite3.connect(f"file:{tmp_path / 'clinic'}?mode=ro", uri=True)
     assert database.execute("SELECT who, count(*) FROM answers GROUP BY who").fetchall() == [("ann", 6)]
 
