@@ -152,8 +152,9 @@ fn one(args: &RunArgs, out: &Path, sweep: &Sweep, data: DataFolder) -> Result<()
     let opened = if args.dense {
         dense_backend(&args.backend)?
     } else {
-        let n_units = units(sweep).len();
-        let part = share.clone().of(units(sweep))?.len() as f64 / n_units.max(1) as f64;
+        let all = units(sweep);
+        let n_units = all.len().max(1) as f64;
+        let part = share.of(all)?.len() as f64 / n_units;
         open_backend(&args.backend, sweep, &data, (part, args.threads), args.quiet, note)?
     };
     let options = RunOptions {

@@ -26,7 +26,7 @@ pub use choice::{least, running_weights};
 pub use cholesky::{
     Eight, GrowingCholesky, LANES, NotPositive, Rotated, TILE, cholesky, cholesky_repaired, cholesky_upper, cholesky_upper_kept,
     factor_eight, interleave_upper, inverse_of_upper_transposed, inverse_spd, log_determinant, lost_in_solves, place,
-    separate_lower, solve_lower, solve_lower_transposed, solve_spd, solve_upper,
+    separate_lower, solve_lower, solve_lower_transposed, solve_spd, solve_upper, solve_upper_transposed,
 };
 pub use columns::Columns;
 pub use convolution::{ComplexLanes, MiddleProduct};

@@ -144,11 +144,7 @@ fn log_likelihood(kernel: &dyn Kernel, points: &Points, y: &[f64], noise: f64) -
     }
     linalg::cholesky_upper(&mut a, n).ok()?;
     let mut half = y.to_vec();
-    for i in 0..n {
-        let (solved, rest) = half[i..].split_at_mut(1);
-        solved[0] /= a[i * n + i];
-        linalg::add_scaled(rest, -solved[0], &a[i * n + i + 1..(i + 1) * n]);
-    }
+    linalg::solve_upper_transposed(&a, &mut half);
     Some(-0.5 * (linalg::dot(&half, &half) + linalg::log_determinant(&a, n) + n as f64 * libm::log(2.0 * PI)))
 }
 

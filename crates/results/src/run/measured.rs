@@ -166,15 +166,15 @@ pub fn choose(
     rates: Option<&MachineRates>,
 ) -> AutoChoice {
     let name = &adapter.name;
-    let seconds = |work| {
-        let known = rates?.works.get(&shape(work, threads))?;
-        Some([part * known.cpu.seconds(work), part * known.gpu.seconds(work)])
+    let known: Vec<Option<&WorkRates>> = works.iter().map(|work| rates?.works.get(&shape(work, threads))).collect();
+    let seconds = |(work, known): (&Workload, &Option<&WorkRates>)| {
+        known.map(|known| [part * known.cpu.seconds(work), part * known.gpu.seconds(work)])
     };
-    let seconds: Vec<Option<[f64; 2]>> = works.iter().map(seconds).collect();
+    let seconds: Vec<Option<[f64; 2]>> = works.iter().zip(&known).map(seconds).collect();
     let n_measured = seconds.iter().flatten().count();
     let sum = |at: usize| seconds.iter().flatten().map(|seconds| seconds[at]).sum::<f64>();
     let (cpu, gpu) = (sum(0), sum(1) + rates.map_or(0.0, |rates| rates.open_s));
-    let played = works.iter().filter_map(|work| Some(rates?.works.get(&shape(work, threads))?.rounds)).min().unwrap_or(0);
+    let played = known.iter().flatten().map(|known| known.rounds).min().unwrap_or(0);
     let times = format!(
         "{name} is measured to be {:.2} times as fast, by {played} rounds and more of each trial: {cpu:.2} s on the CPU, {gpu:.2} s \
          there",

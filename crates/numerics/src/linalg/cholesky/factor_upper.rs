@@ -181,16 +181,29 @@ vectorised! {
     }
 }
 
+#[inline(always)]
+fn forward(u: &[f64], b: &mut [f64]) {
+    debug_assert_eq!(u.len(), b.len() * b.len());
+    let n = b.len();
+    for k in 0..n {
+        let value = b[k] / u[k * n + k];
+        b[k] = value;
+        add_scaled(&mut b[k + 1..], -value, &u[k * n + k + 1..(k + 1) * n]);
+    }
+}
+
+vectorised! {
+    /// Replaces `b` by `U^{-T} b`, with `u` an upper factor, `n x n` row-major, `n = b.len()`.
+    pub fn solve_upper_transposed(u: &[f64], b: &mut [f64]) {
+        forward(u, b);
+    }
+}
+
 vectorised! {
     /// Replaces `b` by `(U^T U)^{-1} b`.
     pub fn solve_upper(u: &[f64], b: &mut [f64]) {
-        debug_assert_eq!(u.len(), b.len() * b.len());
+        forward(u, b);
         let n = b.len();
-        for k in 0..n {
-            let value = b[k] / u[k * n + k];
-            b[k] = value;
-            add_scaled(&mut b[k + 1..], -value, &u[k * n + k + 1..(k + 1) * n]);
-        }
         for k in (0..n).rev() {
             b[k] = (b[k] - dot(&u[k * n + k + 1..(k + 1) * n], &b[k + 1..])) / u[k * n + k];
         }
