@@ -6,7 +6,9 @@ use crate::bench::{self, BenchOptions, Ceilings, JOBS, Machine, Measured, PassTi
 use crate::env::DataFolder;
 use crate::registry::Registry;
 use crate::report::Grid;
-use crate::run::{MOST_THREADS, OpenedBackend, RunOptions, cpu_backend, dense_backend, gpu_backend, prefer_adapter, thread_pool};
+use crate::run::{
+    OpenedBackend, RunOptions, check_threads, cpu_backend, dense_backend, gpu_backend, prefer_adapter, thread_pool,
+};
 use crate::spec::SPEC_FILE;
 use clap::Args;
 use privateer_backend::device::Precision;
@@ -73,11 +75,8 @@ const MOST_REPEATS: usize = 10_000;
 
 impl BenchArgs {
     fn check(&self) -> Result<(), Error> {
-        for (flag, value, most) in [
-            ("repeat", Some(self.repeat), MOST_REPEATS),
-            ("threads", self.threads, MOST_THREADS),
-            ("batch", self.batch, usize::MAX),
-        ] {
+        check_threads(self.threads)?;
+        for (flag, value, most) in [("repeat", Some(self.repeat), MOST_REPEATS), ("batch", self.batch, usize::MAX)] {
             if let Some(value) = value.filter(|value| !(1..=most).contains(value)) {
                 let diagnostic = Diagnostic::new(format!("`--{flag} {value}` cannot be run"));
                 return diagnostic.expected(format!("a whole number from 1 to {most}")).refuse();

@@ -47,19 +47,15 @@ mod explained {
     use super::super::output::note;
     use super::{DevicesArgs, Error, Registry, say};
     use crate::engine::{Preparation, Workload, workloads};
-    use crate::run::{AutoChoice, MOST_THREADS, RatesFile, choose, cores, gpu_backend, measure, quietly, shape};
+    use crate::run::{AutoChoice, RatesFile, check_threads, choose, cores, gpu_backend, measure, quietly, shape};
     use privateer_backend::Cpu;
-    use privateer_config::error::Diagnostic;
     use privateer_gpu::AdapterFacts;
     use std::path::Path;
     use std::time::Instant;
 
     /// Says what `auto` takes for a spec: by rates of its cells that are measured now, or were measured before.
     pub fn explain(registry: &Registry, args: &DevicesArgs, path: &Path) -> Result<(), Error> {
-        if let Some(threads) = args.threads.filter(|threads| !(1..=MOST_THREADS).contains(threads)) {
-            let diagnostic = Diagnostic::new(format!("`--threads {threads}` cannot be run"));
-            return diagnostic.expected(format!("a whole number from 1 to {MOST_THREADS}")).refuse();
-        }
+        check_threads(args.threads)?;
         let sweep = args.spec.read(registry, path)?;
         let (data, backend) = (args.spec.data(path), Cpu::default());
         let works = workloads(&sweep, &Preparation::new(&sweep, &data, &backend))?;

@@ -11,7 +11,7 @@ use crate::engine::{Shard, Share, Stop, UnitList, units};
 use crate::env::DataFolder;
 use crate::registry::Registry;
 use crate::run::{
-    BACKEND_NAMES, MOST_THREADS, Notice, ReleaseSummary, RunFolder, RunObserver, RunOptions, dense_backend, open_backend,
+    BACKEND_NAMES, Notice, ReleaseSummary, RunFolder, RunObserver, RunOptions, check_threads, dense_backend, open_backend,
     prefer_adapter,
 };
 use crate::spec::Sweep;
@@ -85,14 +85,9 @@ static HANDLER: Once = Once::new();
 
 /// Runs every spec, in order.
 pub fn run(registry: &Registry, args: &RunArgs) -> Result<(), Error> {
-    for (name, value) in [("threads", args.threads), ("batch", args.batch)] {
-        if value == Some(0) {
-            return Diagnostic::new(format!("`--{name} 0` runs nothing")).expected("a whole number >= 1").refuse();
-        }
-    }
-    if let Some(threads) = args.threads.filter(|&threads| MOST_THREADS < threads) {
-        let diagnostic = Diagnostic::new(format!("`--threads {threads}` is more than any machine has"));
-        return diagnostic.expected(format!("a whole number from 1 to {MOST_THREADS}")).refuse();
+    check_threads(args.threads)?;
+    if args.batch == Some(0) {
+        return Diagnostic::new("`--batch 0` runs nothing").expected("a whole number >= 1").refuse();
     }
     HANDLER.call_once(|| {
         let installed = ctrlc::set_handler(|| {

@@ -7,7 +7,7 @@ use crate::env::DataFolder;
 use crate::record::{self, Verification};
 use crate::registry::Registry;
 use crate::report::{ComparedReport, compare_report};
-use crate::run::{RunOptions, choose_parts, run_again};
+use crate::run::{RunOptions, check_threads, choose_parts, run_again};
 use clap::Args;
 use privateer_config::error::Error;
 use std::path::PathBuf;
@@ -37,6 +37,7 @@ const N_SHOWN: usize = 100;
 /// [`Error::CheckSaidNo`] with everything that is wrong, [`Error::Incomplete`] where parts are not there yet, and those of
 /// [`record::verify`].
 pub fn verify(registry: &Registry, args: &VerifyArgs) -> Result<(), Error> {
+    check_threads(args.threads)?;
     let Verification { manifest, done, n_files, mut problems } = metered("files", |each| record::verify(&args.folder, each))?;
     let chosen = choose_parts(&done, args.rerun);
     if !chosen.is_empty() {

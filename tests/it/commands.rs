@@ -146,6 +146,33 @@ fn a_full_disk_is_an_error() {
 
 /// An option that says nothing about what is priced, or no time, is refused and not passed over.
 #[test]
+fn every_command_refuses_numbers_of_threads_that_cannot_be_started() {
+    let here = &finished(SPEC);
+    let lines = [
+        "run spec.toml --out other",
+        "bench constant-factor",
+        "verify out",
+        "devices --for spec.toml",
+        "cost --spec spec.toml",
+        "best --spec spec.toml",
+        "new --spec spec.toml",
+    ];
+    let help = stdout(&here.ends(&["--help"], 0, &[]));
+    let commands = help.lines().filter_map(|line| line.strip_prefix("  ")?.split(' ').next().filter(|name| !name.is_empty()));
+    for command in commands.filter(|name| name.chars().all(|c| c.is_ascii_lowercase())) {
+        let takes = here.run(&[command, "--help"]);
+        let is_tried = lines.iter().any(|line| line.split(' ').next() == Some(command));
+        assert_eq!(stdout(&takes).contains("--threads"), is_tried, "{command}");
+    }
+    for line in lines {
+        for threads in ["0", "4097", "18446744073709551615"] {
+            let words: Vec<&str> = line.split(' ').chain(["--threads", threads]).collect();
+            here.ends(&words, 2, &[&format!("error: {threads} worker threads cannot be started"), "from 1 to 4096"]);
+        }
+    }
+}
+
+#[test]
 fn options_without_meaning_are_refused() {
     let here = &folder_with(SPEC);
     for (line, said) in [

@@ -54,4 +54,4 @@ pub use options::RunOptions;
 pub use plan::{Plan, PlannedTask, PlannedUnit};
 #[cfg(feature = "report")]
 pub use rerun::{choose_parts, run_again};
-pub use threads::{MOST_THREADS, ThreadSetup, thread_pool};
+pub use threads::{ThreadSetup, check_threads, thread_pool};

@@ -1,12 +1,12 @@
 //! Starts worker threads.
 
-use privateer_config::error::Error;
+use privateer_config::error::{Diagnostic, Error};
 use rayon::{ThreadBuilder, ThreadPool, ThreadPoolBuilder};
 use std::fmt;
 use std::sync::Arc;
 
 /// Largest number of worker threads.
-pub const MOST_THREADS: usize = 4096;
+const MOST_THREADS: usize = 4096;
 
 /// What surrounds the work of each thread; by default nothing.
 ///
@@ -43,16 +43,27 @@ impl fmt::Debug for ThreadSetup {
     }
 }
 
+/// Refuses a stated number of worker threads that is 0 or larger than any machine has.
+pub fn check_threads(threads: Option<usize>) -> Result<(), Error> {
+    match threads.filter(|threads| !(1..=MOST_THREADS).contains(threads)) {
+        None => Ok(()),
+        Some(threads) => Diagnostic::new(format!("{threads} worker threads cannot be started"))
+            .expected(format!("a whole number from 1 to {MOST_THREADS}; without one, a thread for each core"))
+            .refuse(),
+    }
+}
+
 /// Returns a pool of `threads` threads, or of one for each core if absent.
 ///
 /// # Errors
-/// [`Error::Failed`] if the system refuses to start them.
+/// Those of [`check_threads`]; [`Error::Failed`] if the system refuses to start them.
 pub fn thread_pool(threads: Option<usize>) -> Result<ThreadPool, Error> {
     thread_pool_with(threads, &ThreadSetup::default())
 }
 
 /// Returns a pool as [`thread_pool`] does, whose threads are surrounded by `setup`.
 pub(super) fn thread_pool_with(threads: Option<usize>, setup: &ThreadSetup) -> Result<ThreadPool, Error> {
+    check_threads(threads)?;
     let spawned = |thread: ThreadBuilder| {
         let setup = setup.clone();
         std::thread::Builder::new().spawn(move || setup.run(|| thread.run())).map(drop)
