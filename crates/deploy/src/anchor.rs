@@ -72,3 +72,12 @@ pub(super) fn is_unused(anchor: &Path, place: &Path) -> bool {
     let words: Vec<&str> = text.trim_end().splitn(4, ' ').collect();
     matches!(words[..], [_, "0", _, whose] if Path::new(whose) == place)
 }
+
+/// Refuses an anchor that is there already, but for one that a killed command left of the same file before its first answer.
+pub(super) fn refuse_anchor(anchor: &Path, place: &Path) -> Result<(), Error> {
+    if anchor.symlink_metadata().is_err() || is_unused(anchor, place) {
+        return Ok(());
+    }
+    let hint = "an anchor belongs to one deployment and overwrites nothing: name another file, or delete this one".to_owned();
+    Err(Error::Folder { path: anchor.to_owned(), problem: "is there already".to_owned(), hint })
+}

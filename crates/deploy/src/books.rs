@@ -3,10 +3,9 @@
 use super::anchor::Ticket;
 use super::answers::chained;
 use super::columns::Column;
+use super::failure::bad_budget;
 use super::file::{DeploymentFile, Side};
-use super::options::bad_budget;
-use super::rows::text;
-use super::seal::{self, Seal};
+use super::seal::{self, Seal, text};
 use privateer_config::error::Error;
 use privateer_privacy::odometer::{BudgetChange, FilterKind, Odometer, PrivacyBudget, Spend, SpentRecords};
 use privateer_privacy::release::KeptRelease;

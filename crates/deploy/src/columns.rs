@@ -2,8 +2,8 @@
 
 use super::failure::corrupt;
 use super::file::{DeploymentFile, Side};
-use super::rows::text;
 use super::seal;
+use super::seal::text;
 use privateer_config::error::Error;
 use privateer_engine::env::CuratedLedger;
 use privateer_privacy::Ledger;

@@ -1,6 +1,7 @@
 //! What SQLite refuses, as errors about a file.
 
-use privateer_config::error::Error;
+use privateer_config::error::{Diagnostic, Error};
+use privateer_privacy::odometer::BadBudget;
 use rusqlite::ErrorCode;
 use std::io::ErrorKind;
 use std::path::Path;
@@ -39,4 +40,10 @@ pub(super) const NAME_ONE: &str = "name a file that `privateer odometer`, `init`
 pub(super) fn altered(path: &Path, what: &str) -> Error {
     let hint = "restore the file from a copy; rows are added by this program alone";
     corrupt(path, format!("was altered: {what} is not what was written"), hint)
+}
+
+pub(super) fn bad_budget(why: &BadBudget) -> Error {
+    Diagnostic::new(format!("`--budget` is refused: {why}"))
+        .expected("`--budget epsilon=4,delta=1e-6`, or `--budget epsilon=4` for filter `sum`")
+        .error()
 }

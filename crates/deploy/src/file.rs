@@ -4,10 +4,11 @@
 //! files or none. That is why the journal is a rollback journal: a write-ahead log commits each file by itself, leaves the newest
 //! answers beside the file, where a copy misses them, and does not work on network folders.
 
+use super::anchor::refuse_anchor;
 use super::failure::{altered, corrupt, refused};
 use super::identity::{APPLICATION, Identity, VERSION, check_version, head};
-use super::place::{place_of, refuse_anchor, refuse_copy_of, refuse_hard_links, refuse_others, roll_back_killed};
-use super::rows::text;
+use super::place::{place_of, refuse_copy_of, refuse_hard_links, refuse_others, roll_back_killed};
+use super::seal::text;
 use privateer_config::error::Error;
 use privateer_privacy::release::random_name;
 use privateer_results::record::once_free;

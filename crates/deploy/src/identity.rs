@@ -3,7 +3,7 @@
 use super::failure::{NAME_ONE, RESTORE, altered, corrupt, refused};
 use super::file::{DeploymentFile, Side};
 use super::place::place_of;
-use super::rows::{is_sealed, text};
+use super::seal::{is_sealed, text};
 use privateer_config::error::Error;
 use rusqlite::{Connection, OptionalExtension, Row};
 use std::path::{Path, PathBuf};

@@ -5,7 +5,7 @@ use super::file::{DeploymentFile, Side, now};
 #[cfg(feature = "cli")]
 use privateer_config::error::suggestion;
 use privateer_config::error::{Diagnostic, Error};
-use privateer_privacy::odometer::{BadBudget, FilterKind, PrivacyBudget};
+use privateer_privacy::odometer::{FilterKind, PrivacyBudget};
 use serde::de::Error as _;
 #[cfg(feature = "cli")]
 use serde::de::{DeserializeOwned, value::Error as Unread, value::StrDeserializer};
@@ -121,12 +121,6 @@ impl Occasion {
         .hint("a budget that is renewed by the calendar rests on them: set the clock right")
         .refuse()
     }
-}
-
-pub(super) fn bad_budget(why: &BadBudget) -> Error {
-    Diagnostic::new(format!("`--budget` is refused: {why}"))
-        .expected("`--budget epsilon=4,delta=1e-6`, or `--budget epsilon=4` for filter `sum`")
-        .error()
 }
 
 /// Reads a moment of UTC as seconds since 1970.

@@ -6,15 +6,6 @@ use privateer_config::error::{Diagnostic, Error};
 use rusqlite::OpenFlags;
 use std::path::Path;
 
-/// Refuses an anchor that is there already, but for one that a killed command left of the same file before its first answer.
-pub(super) fn refuse_anchor(anchor: &Path, place: &Path) -> Result<(), Error> {
-    if anchor.symlink_metadata().is_err() || super::anchor::is_unused(anchor, place) {
-        return Ok(());
-    }
-    let hint = "an anchor belongs to one deployment and overwrites nothing: name another file, or delete this one".to_owned();
-    Err(Error::Folder { path: anchor.to_owned(), problem: "is there already".to_owned(), hint })
-}
-
 /// Rolls back what a killed command left in a file, if it did: the journal beside it says so.
 pub(super) fn roll_back_killed(path: &Path) {
     let mut journal = path.as_os_str().to_owned();

@@ -1,8 +1,8 @@
 //! Prices a deployment: before it starts, from the spec of its session, and while it runs, from a session's file.
 
+use super::failure::bad_budget;
 use super::file::{DeploymentFile, Side};
 use super::ledger::read_open;
-use super::options::bad_budget;
 use privateer_backend::Cpu;
 use privateer_config::error::{Diagnostic, Error};
 use privateer_engine::engine::{Preparation, Session};

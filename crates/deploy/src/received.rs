@@ -2,10 +2,9 @@
 
 use super::anchor::Ticket;
 use super::columns::Column;
-use super::file::Side;
+use super::file::{DeploymentFile, Side};
 use super::people::read_key;
 use super::seal::{self, Seal};
-use super::session::{OpenSession, Reward};
 use privateer_config::error::{Diagnostic, Error};
 use privateer_config::input::Input;
 use privateer_privacy::odometer::ReleaseLoss;
@@ -13,15 +12,28 @@ use privateer_privacy::release::HolderRelease;
 use privateer_results::record::is_sealed;
 use std::path::Path;
 
+/// A reward as it arrives.
+pub enum Reward {
+    /// As it was observed; one far outside of the clip is taken only where `yes` is true.
+    Raw {
+        /// The reward.
+        value: f64,
+        /// Whether a reward far outside of the clip is taken.
+        yes: bool,
+    },
+    /// As the data holder released it, with a seal that was checked.
+    Released(Box<HolderRelease>),
+}
+
 /// Returns the column of a data holder's answers and the name of the answer; refuses one that was told before, or that comes from an
 /// older copy of the holder's file.
-pub(super) fn received_column(open: &OpenSession, answer: &HolderRelease) -> Result<(Column, Seal), Error> {
+pub(super) fn received_column(file: &DeploymentFile, own: &Column, answer: &HolderRelease) -> Result<(Column, Seal), Error> {
     let (Some(name), Some(newest)) = (seal::bytes(&answer.name), seal::bytes(&answer.newest.1)) else {
         return Diagnostic::new(format!("the answer `{}` of `{}` has no name as answers have", answer.name, answer.source))
             .expected("an answer as `privateer release` gives it out")
             .refuse();
     };
-    if open.file.knows(name)? {
+    if file.knows(name)? {
         return Diagnostic::new(format!("the answer `{}` of `{}` was told before", answer.name, answer.source))
             .expected("an answer with a name of its own, as `privateer release` gives out")
             .hint("ask the data holder for a round of its own: each answer is told once, to one session of a file")
@@ -29,7 +41,7 @@ pub(super) fn received_column(open: &OpenSession, answer: &HolderRelease) -> Res
     }
     let newest = Ticket { number: answer.newest.0, name: newest };
     let is_older = |known: &Ticket| newest.number < known.number || newest.number == known.number && newest.name != known.name;
-    if let Some(known) = open.file.newest_of(&answer.source)?.filter(is_older) {
+    if let Some(known) = file.newest_of(&answer.source)?.filter(is_older) {
         return Diagnostic::new(format!(
             "the answer comes from an older copy of the data holder's file: that had made {} answers, and {} are known here",
             newest.number, known.number
@@ -37,8 +49,8 @@ pub(super) fn received_column(open: &OpenSession, answer: &HolderRelease) -> Res
         .hint("the data holder goes on with the newest file: what the older copy spends, the other has spent already")
         .refuse();
     }
-    open.file.set_newest_of(&answer.source, newest)?;
-    let known = open.file.columns(Side::Own)?.into_iter().find(|column| column.source == answer.source);
+    file.set_newest_of(&answer.source, newest)?;
+    let known = file.columns(Side::Own)?.into_iter().find(|column| column.source == answer.source);
     let column = match known {
         Some(column) => column,
         None => {
@@ -48,12 +60,12 @@ pub(super) fn received_column(open: &OpenSession, answer: &HolderRelease) -> Res
                 is_own: false,
                 odometer: None,
                 n: 0,
-                ..open.column.clone()
+                ..own.clone()
             };
             if let Some(ReleaseLoss::Value { column: measured, .. }) = column.spend.as_mut().map(|spend| &mut spend.loss) {
                 measured.clone_from(&answer.column);
             }
-            column.number = open.file.add_column(Side::Own, &column, None::<&()>)?;
+            column.number = file.add_column(Side::Own, &column, None::<&()>)?;
             column
         }
     };

@@ -9,7 +9,7 @@ use super::identity::Naming;
 use super::notes::Note;
 use super::people::{Absence, IdKey, new_identity, read_key};
 use super::price::placed;
-use super::release_options::ReleaseOptions;
+use super::release_options::{Declaration, ReleaseOptions};
 use super::seal;
 use super::session::refuse_far;
 use privateer_config::error::{Diagnostic, Error};
@@ -18,7 +18,7 @@ use privateer_privacy::odometer::{DeploymentForm, Spend};
 use privateer_privacy::release::{ChannelRelease, HolderRelease, KeptRelease, ReleaseError};
 use privateer_privacy::{Budget, Calibration, Channel, Ledger, Query, Raw, Request, RewardFacts};
 use privateer_results::record::seal_text;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 use std::collections::BTreeSet;
 use std::path::Path;
 
@@ -73,16 +73,6 @@ pub struct RefusedRecord {
 
 /// Deltas from here on are refused where the number of records is not known: a table of a thousand records would release one.
 const LARGE_DELTA: f64 = 1e-3;
-
-/// Holds what all releases of a column share: mechanism, budget and clip.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub(super) struct Declaration {
-    pub(super) mechanism: String,
-    pub(super) epsilon: f64,
-    pub(super) delta: Option<f64>,
-    pub(super) clip: [f64; 2],
-    pub(super) column: String,
-}
 
 /// An open file at the column from which values are released.
 struct Counter {

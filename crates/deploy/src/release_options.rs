@@ -6,10 +6,19 @@ use super::identity::Naming;
 #[cfg(feature = "cli")]
 use super::options::range;
 use super::options::{BudgetOptions, Difference, OccasionOptions, difference};
-use super::release::Declaration;
 use privateer_config::error::{Diagnostic, Error};
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
+
+/// Holds what all releases of a column share: mechanism, budget and clip.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(super) struct Declaration {
+    pub(super) mechanism: String,
+    pub(super) epsilon: f64,
+    pub(super) delta: Option<f64>,
+    pub(super) clip: [f64; 2],
+    pub(super) column: String,
+}
 
 /// The terms of releases, as the options of `privateer release` state them.
 #[derive(Debug, Clone, Default, Deserialize)]

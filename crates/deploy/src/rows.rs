@@ -2,15 +2,10 @@
 
 use super::failure::{altered, refused};
 use super::file::{DeploymentFile, Side};
-use super::seal::{self, Seal};
+use super::seal::{self, is_sealed, row_seal};
 use privateer_config::error::Error;
 use rusqlite::types::{FromSql, Value, ValueRef};
 use rusqlite::{OptionalExtension, Params, Row, params_from_iter};
-
-/// Returns a text as a value of a row.
-pub(super) fn text(text: &str) -> Value {
-    Value::Text(text.to_owned())
-}
 
 impl DeploymentFile {
     /// Returns the only value that a query gives.
@@ -90,17 +85,4 @@ impl DeploymentFile {
         let whole: Option<Vec<T>> = found.into_iter().collect();
         whole.ok_or_else(|| altered(self.path_of(side), &format!("a row of its table `{table}`")))
     }
-}
-
-/// Returns the digest of a row: of its values but the last.
-fn row_seal(row: &Row<'_>, table: &str, seed: &str) -> rusqlite::Result<Seal> {
-    let n = row.as_ref().column_count() - 1;
-    let values = (0..n).map(|at| row.get_ref(at)).collect::<rusqlite::Result<Vec<_>>>()?;
-    Ok(seal::seal(&[table.as_bytes(), seed.as_bytes()], values))
-}
-
-/// Whether a row fits the digest at its end.
-pub(super) fn is_sealed(row: &Row<'_>, table: &str, seed: &str) -> rusqlite::Result<bool> {
-    let last = row.get_ref(row.as_ref().column_count() - 1)?;
-    Ok(matches!(last, ValueRef::Blob(bytes) if bytes == row_seal(row, table, seed)?))
 }

@@ -1,5 +1,6 @@
 //! Digests that tell an altered row, and typed facts as rows of names and values.
 
+use rusqlite::Row;
 use rusqlite::types::{Value, ValueRef};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -30,6 +31,24 @@ pub fn seal<'a>(seed: &[&[u8]], values: impl IntoIterator<Item = ValueRef<'a>>) 
     }
     let whole = hash.finalize();
     std::array::from_fn(|at| whole[at])
+}
+
+/// Returns a text as a value of a row.
+pub(super) fn text(text: &str) -> Value {
+    Value::Text(text.to_owned())
+}
+
+/// Returns the digest of a row: of its values but the last.
+pub(super) fn row_seal(row: &Row<'_>, table: &str, seed: &str) -> rusqlite::Result<Seal> {
+    let n = row.as_ref().column_count() - 1;
+    let values = (0..n).map(|at| row.get_ref(at)).collect::<rusqlite::Result<Vec<_>>>()?;
+    Ok(seal(&[table.as_bytes(), seed.as_bytes()], values))
+}
+
+/// Whether a row fits the digest at its end.
+pub(super) fn is_sealed(row: &Row<'_>, table: &str, seed: &str) -> rusqlite::Result<bool> {
+    let last = row.get_ref(row.as_ref().column_count() - 1)?;
+    Ok(matches!(last, ValueRef::Blob(bytes) if bytes == row_seal(row, table, seed)?))
 }
 
 pub fn hex(bytes: &[u8]) -> String {

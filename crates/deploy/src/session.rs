@@ -8,7 +8,7 @@ use super::file::{DeploymentFile, Side, new_name};
 use super::notes::Note;
 use super::odometer::refuse_large_delta;
 use super::people::new_identity;
-use super::received::received_column;
+use super::received::{Reward, received_column};
 use super::session_options::{SessionChoice, SessionOptions};
 use privateer_backend::Cpu;
 use privateer_config::error::{Diagnostic, Error};
@@ -17,7 +17,6 @@ use privateer_engine::env::DataFolder;
 use privateer_engine::registry::Registry;
 use privateer_engine::spec::Sweep;
 use privateer_privacy::odometer::{DeploymentForm, SpentRecords};
-use privateer_privacy::release::HolderRelease;
 use privateer_privacy::{Guarantee, Unit};
 use serde::Serialize;
 use std::path::Path;
@@ -49,19 +48,6 @@ pub struct ToldRow {
     /// What the record has spent, in words.
     #[serde(skip)]
     pub spent: Option<String>,
-}
-
-/// A reward as it arrives.
-pub enum Reward {
-    /// As it was observed; one far outside of the clip is taken only where `yes` is true.
-    Raw {
-        /// The reward.
-        value: f64,
-        /// Whether a reward far outside of the clip is taken.
-        yes: bool,
-    },
-    /// As the data holder released it, with a seal that was checked.
-    Released(Box<HolderRelease>),
 }
 
 /// Begins a session of a spec in the deployment at `state`.
@@ -359,7 +345,7 @@ pub fn tell(
             }
             (Reward::Released(value), DeploymentForm::DataHolder) => {
                 session.check_received(row, value)?;
-                let (column, received) = received_column(open, value)?;
+                let (column, received) = received_column(&open.file, &open.column, value)?;
                 (payer, name) = (column, Some(received));
             }
             (Reward::Raw { .. }, DeploymentForm::DataHolder) => {

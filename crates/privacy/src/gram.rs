@@ -189,7 +189,7 @@ impl GramRelease {
             ..NoiseTerms::priced(epsilon, Some(delta), &|sigma| self.event(sigma), least_formula)
         })?;
         let mechanism = if self.factor == Factor::Own { "local-gaussian" } else { self.factor.name() };
-        Refusal::unless_normal(scale.size, mechanism, epsilon)?;
+        Refusal::unless_normal(scale.size, mechanism, epsilon.get())?;
         Ok(scale)
     }
 }

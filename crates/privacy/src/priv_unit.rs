@@ -370,7 +370,7 @@ impl PrivUnitItem {
         let share = if rows == 1 { 0.25 } else { 1.0 - 1.0 / rows as f64 };
         let radius = libm::sqrt(0.5 * squared * squared * share + reach * reach * squared);
         let of = PrivUnit::new(epsilon, shape.len(), radius);
-        Refusal::unless_normal(of.std(), mechanism, epsilon)?;
+        Refusal::unless_normal(of.std(), mechanism, epsilon.get())?;
         Ok(Self { mechanism: of, ranked: None, shape, centre })
     }
 

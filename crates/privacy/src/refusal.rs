@@ -1,6 +1,5 @@
 //! Says why a request for privacy is refused.
 
-use super::Epsilon;
 use std::fmt;
 
 /// Explains why a request cannot be met: a mistake at one key of the spec.
@@ -23,11 +22,10 @@ impl Refusal {
     }
 
     /// Refuses an epsilon whose noise of this size is beyond f64 when squared, or vanishes.
-    pub(crate) fn unless_normal(size: f64, mechanism: &str, epsilon: Epsilon) -> Result<(), Self> {
+    pub(crate) fn unless_normal(size: f64, mechanism: &str, epsilon: f64) -> Result<(), Self> {
         if (size * size).is_normal() {
             return Ok(());
         }
-        let epsilon = epsilon.get();
         let message = format!("the noise scale of mechanism `{mechanism}` overflows f64 at `epsilon = {epsilon:e}`");
         Err(Self::new("epsilon", message, "an epsilon nearer to 1"))
     }

@@ -4,7 +4,7 @@ use super::lock::lock;
 use super::observer::{Observer, Stop, Unit, guarded};
 use super::prepare::Preparation;
 use super::rounds::{BatchResult, Rounds};
-use super::share::Share;
+use super::unit_job::{Options, UnitJob};
 use super::wide::{Groups, block, group};
 use crate::spec::{CellPlan, Sweep};
 use privateer_backend::Counters;
@@ -14,17 +14,6 @@ use std::collections::BTreeSet;
 use std::ops::Range;
 use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
-
-/// Holds the options of a run; none of them changes a recorded byte.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Options {
-    /// Number of trials in lockstep; the backend chooses if absent.
-    pub batch: Option<usize>,
-    /// Whether the choices of screens are compared with the best of all points in f64.
-    pub verify: bool,
-    /// The units to run.
-    pub share: Share,
-}
 
 /// Summarises a run.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -89,15 +78,6 @@ pub fn run(
     let mut tally = tally.into_inner().unwrap_or_else(PoisonError::into_inner);
     tally.stopped = tally.finished + tally.skipped < all.len();
     Ok(tally)
-}
-
-/// Holds what units are run with.
-pub(super) struct UnitJob<'a> {
-    pub(super) sweep: &'a Sweep,
-    pub(super) preparation: &'a Preparation<'a>,
-    pub(super) options: Options,
-    pub(super) stop: &'a Stop,
-    pub(super) observer: &'a dyn Observer,
 }
 
 impl UnitJob<'_> {

@@ -15,7 +15,7 @@ use super::observer::{Unit, guarded};
 use super::prepare::Ready;
 use super::ready_cell::ReadyCell;
 use super::rounds::BatchResult;
-use super::run::UnitJob;
+use super::unit_job::UnitJob;
 use crate::spec::{Sweep, Task};
 use privateer_backend::{Ahead, Counters, Domain, Together, UpdateKind};
 use privateer_config::error::Error;

@@ -31,6 +31,7 @@ mod nystrom_policy;
 mod own;
 mod phases;
 mod posterior_plan;
+mod problem;
 mod release_rule;
 mod released_facts;
 mod released_inputs;
@@ -42,10 +43,7 @@ pub mod tgp_ucb;
 pub mod ucb1;
 pub mod uniform;
 
-pub use contract::{
-    FeaturesPlan, KnownInputs, Policy, PolicyMaker, PolicyModel, PolicyPlan, PolicyStreams, Problem, Proposal, RandomSource,
-    Setting, SharedInputs, TableCache,
-};
+pub use contract::{Policy, PolicyMaker, PolicyModel, PolicyPlan, PolicyStreams, Proposal, RandomSource};
 pub use exploration_factor::{ExplorationFactor, USUAL_FACTORS, USUAL_PILOT};
 pub use feature_list::{FEATURES, parse_features};
 pub use gp_policy::{Ridge, RoundFacts};
@@ -57,6 +55,7 @@ pub use own::{
     TrialPolicy, TrialView,
 };
 pub use posterior_plan::PosteriorPlan;
+pub use problem::{FeaturesPlan, KnownInputs, Problem, Setting, SharedInputs, TableCache};
 pub use released_facts::ReleasedFacts;
 pub use released_inputs::InputNoiseModel;
 pub use sums_server::SumsServer;

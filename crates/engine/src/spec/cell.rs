@@ -1,16 +1,19 @@
 //! Defines a cell: one point of a sweep with one policy or learner.
 
-use super::OnlinePlan;
 use super::curator::CuratorPlan;
 use super::interactions::InteractionPlan;
+use super::places::KeyPlaces;
 use super::privacy::PrivacyPlan;
 use super::resolved::Resolved;
 use crate::env::EnvironmentPlan;
 use crate::env::contextual::Contextual;
+use crate::oco::learner::{GradientRequest, LearnerPlan, Rates};
+use crate::oco::problem::ProblemPlan;
 use crate::policy::PolicyPlan;
 use crate::policy::contextual::ContextPolicyPlan;
 use privateer_config::error::{Error, Place};
 use privateer_config::params::Scalar;
+use privateer_privacy::Refusal;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
@@ -131,4 +134,32 @@ pub struct Tuning {
     pub pilot: u64,
     /// The factors, each with the cell's task at it.
     pub candidates: Vec<(f64, Task)>,
+}
+
+/// Combines one problem with one learner.
+#[derive(Clone)]
+pub struct OnlinePlan {
+    /// The problem.
+    pub problem: Arc<ProblemPlan>,
+    /// The learner.
+    pub learner: Arc<LearnerPlan>,
+    /// The choice of its learning rate.
+    pub rates: Rates,
+    /// The request for its noise.
+    pub request: GradientRequest,
+    /// Places of the keys of `[privacy]`.
+    pub(super) places: KeyPlaces,
+    pub(super) place: Option<Place>,
+}
+
+impl OnlinePlan {
+    /// Returns the same learner with the same request, on another problem at stated rates.
+    pub fn on(&self, problem: Arc<ProblemPlan>, rates: Rates) -> Self {
+        Self { problem, rates, ..self.clone() }
+    }
+
+    /// Places a refusal at the key that caused it.
+    pub fn place(&self, refusal: Refusal) -> Error {
+        self.places.place(refusal, self.place.as_ref())
+    }
 }

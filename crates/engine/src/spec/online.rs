@@ -1,17 +1,15 @@
 //! Reads online convex runs: `[problem]` and `[[learner]]`, not `[environment]` and `[[policy]]`.
 
-use super::cell::{CellPlan, Role, Task};
+use super::cell::{CellPlan, OnlinePlan, Role, Task};
 use super::places::KeyPlaces;
 use super::privacy::{self, RequestDocs};
 use super::reader::SpecReader;
 use super::written::{ListWords, Listed, PartRead, json_of, listed, nested, note_defaults, overlaid, part, tables, written_json};
 use crate::env::Population;
-use crate::oco::learner::{GradientRequest, LearnerPlan, Rates};
+use crate::oco::learner::{GradientRequest, Rates};
 use crate::oco::problem::ProblemPlan;
 use crate::registry::{LEARNERS, PROBLEMS};
-use privateer_config::error::{Error, Place};
 use privateer_config::params::{Args, Scalar, Table};
-use privateer_privacy::Refusal;
 use privateer_privacy::accounting::sensitivity::Participation;
 use std::sync::Arc;
 
@@ -21,34 +19,6 @@ const LEARNER: ListWords = ListWords {
     label_doc: "name of the learner in results and of its random streams",
     expected: ["different labels that are not empty: add `label = \"…\"`"; 2],
 };
-
-/// Combines one problem with one learner.
-#[derive(Clone)]
-pub struct OnlinePlan {
-    /// The problem.
-    pub problem: Arc<ProblemPlan>,
-    /// The learner.
-    pub learner: Arc<LearnerPlan>,
-    /// The choice of its learning rate.
-    pub rates: Rates,
-    /// The request for its noise.
-    pub request: GradientRequest,
-    /// Places of the keys of `[privacy]`.
-    places: KeyPlaces,
-    place: Option<Place>,
-}
-
-impl OnlinePlan {
-    /// Returns the same learner with the same request, on another problem at stated rates.
-    pub fn on(&self, problem: Arc<ProblemPlan>, rates: Rates) -> Self {
-        Self { problem, rates, ..self.clone() }
-    }
-
-    /// Places a refusal at the key that caused it.
-    pub fn place(&self, refusal: Refusal) -> Error {
-        self.places.place(refusal, self.place.as_ref())
-    }
-}
 
 /// Reads `[privacy]`.
 ///

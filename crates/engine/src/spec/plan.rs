@@ -1,14 +1,8 @@
 //! Holds the checked sweep: every cell with its parsed environment, privacy and policy.
 
 use super::cell::{CellPlan, Role};
-use super::reader::SpecReader;
-use super::sweep::swept_paths;
-use super::wildcard::expanded;
-use super::{Misleading, Recorded, path, read};
-use crate::registry::Registry;
-use privateer_config::error::{COMMAND_LINE, Diagnostic, Error, Sources, Span};
+use super::{Misleading, Recorded};
 use privateer_config::input::Input;
-use privateer_config::params::{Sink, Table};
 use std::sync::Arc;
 
 /// What a spec file is: the largest that is known has some ten kilobytes.
@@ -48,79 +42,5 @@ impl Sweep {
     /// Returns the cells that the spec lists; the references that were added to them follow.
     pub fn listed(&self) -> &[CellPlan] {
         &self.cells[..self.cells.partition_point(|cell| cell.role == Role::Listed)]
-    }
-
-    /// Reads a spec that names what this program has.
-    ///
-    /// `overrides` as in [`Sweep::parse_with`].
-    ///
-    /// # Errors
-    /// [`Error::Input`] with every mistake found.
-    pub fn parse(file: &str, text: &str, overrides: &[(String, String, String)]) -> Result<Self, Error> {
-        Self::parse_with(&Registry::builtin(), file, text, overrides)
-    }
-
-    /// Reads a spec that may name what the registry adds.
-    ///
-    /// `overrides` are (option as written up to its value, path, value), applied in order.
-    ///
-    /// # Errors
-    /// [`Error::Input`] with every mistake found.
-    pub fn parse_with(
-        registry: &Registry,
-        file: &str,
-        text: &str,
-        overrides: &[(String, String, String)],
-    ) -> Result<Self, Error> {
-        let mut sources = Sources::default();
-        let file_source = sources.add(file, text);
-        let place = |(option, key_path, value): &(String, String, String)| {
-            let at = option.find(key_path.as_str()).unwrap_or(0);
-            Span { source: sources.add(COMMAND_LINE, format!("{option}{value}")), range: at..at + key_path.len() }
-        };
-        let key_spans: Vec<Span> = overrides.iter().map(place).collect();
-        let sink = Sink::new(sources).with_added(registry.added().clone());
-        let mut base = read::document(text, file_source, &sink);
-        sink.into_result()?;
-        for ((option, key_path, value), key_span) in overrides.iter().zip(&key_spans) {
-            let node = read::value(value, option.len(), key_span.source, &sink);
-            for path in expanded(&base, key_path, registry) {
-                if let Err(diagnostic) = path::set(&mut base, &path, Some(key_span), &node) {
-                    sink.push_at(Some(key_span), diagnostic);
-                }
-            }
-        }
-        sink.into_result()?;
-        for ((_, key_path, _), key_span) in overrides.iter().zip(&key_spans) {
-            if let Some(swept) = swept_paths(&base).into_iter().find(|swept| path::covers(swept, key_path)) {
-                sink.push_at(
-                    Some(key_span),
-                    Diagnostic::new(format!("`{key_path}` is swept by the spec, so setting it would change nothing"))
-                        .expected("a key that is not swept")
-                        .hint(format!("sweep other values: `--set 'sweep.product.{swept}=[…]'`")),
-                );
-            }
-        }
-        checked(&base, &sink, file)
-    }
-}
-
-/// Checks the tree of a spec, from a file or a builder.
-pub(super) fn checked(base: &Table, sink: &Sink, file: &str) -> Result<Sweep, Error> {
-    let sweep = SpecReader::new(base, sink).read(file);
-    sink.into_result()?;
-    Ok(sweep)
-}
-
-impl Registry {
-    /// Reads a spec that may name what was added.
-    ///
-    /// * `file` — the name that messages show
-    /// * `overrides` — as in [`Sweep::parse_with`]
-    ///
-    /// # Errors
-    /// [`Error::Input`] with every mistake found.
-    pub fn parse(&self, file: &str, text: &str, overrides: &[(String, String, String)]) -> Result<Sweep, Error> {
-        Sweep::parse_with(self, file, text, overrides)
     }
 }

@@ -343,7 +343,7 @@ impl Terms {
         let answer = Budget { participation: self.participation, ..epsilon.into() }.answer(epsilon);
         let radius = from_lq(bound, self.q(), self.dimension);
         let of = PrivUnit::new(answer, self.dimension, radius);
-        Refusal::unless_normal(of.std(), "privunit", epsilon)?;
+        Refusal::unless_normal(of.std(), "privunit", epsilon.get())?;
         let noise_formula =
             format!("PrivUnit [Bhowmick2018]: entries of standard deviation {:.6} for L2 norm {radius:.6}", of.std());
         Ok(PricedNoise { noise: VectorLaw::Unit(of), event: of.event(), noise_formula })

@@ -13,8 +13,10 @@ pub mod han2022_choice;
 pub mod han2022_tree;
 pub mod kharkovskii2020;
 pub mod kusner2015;
+mod list;
 pub mod shariff2018;
 pub mod zheng2020;
 pub mod zhou2021;
 
-pub use formula::{FORMULAS, Formula, Symbols};
+pub use formula::{Formula, Symbols};
+pub use list::FORMULAS;

@@ -56,7 +56,7 @@ fn build(request: &Request, facts: &RewardFacts, delta: Option<Delta>) -> Calibr
     let moved = request.budget.releases() as f64 * window.width();
     let event = |size| event(delta, size, moved);
     let Scale { size, formula } = request.calibration.scale(NoiseTerms::priced(epsilon, delta, &event, least_formula))?;
-    Refusal::unless_normal(size, request.mechanism, epsilon)?;
+    Refusal::unless_normal(size, request.mechanism, epsilon.get())?;
     let (request, formula) = (request.at(delta), formula.into());
     Ok(Arc::new(Batches { request, window, size, formula, rounds: facts.rounds, grid: None }))
 }

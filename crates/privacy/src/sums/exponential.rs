@@ -52,7 +52,7 @@ fn build(request: &Request, facts: &RewardFacts, need: SumsNeed) -> Calibrated<d
     let event = |scale| Event::Choice { scale, sensitivity: moved };
     let terms = NoiseTerms::priced(epsilon, None, &event, least_formula);
     let Scale { size: scale, formula } = request.calibration.scale(terms)?;
-    Refusal::unless_normal(scale, request.mechanism, epsilon)?;
+    Refusal::unless_normal(scale, request.mechanism, epsilon.get())?;
     let (request, formula) = (request.at(None), formula.into());
     Ok(Arc::new(Exponential { request, window, candidates, pulls, moved, scale, formula, grid: None }))
 }

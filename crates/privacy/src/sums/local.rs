@@ -146,8 +146,8 @@ fn build(request: &Request, facts: &RewardFacts, need: SumsNeed) -> Result<Arc<d
         ..NoiseTerms::priced(epsilon, Some(delta), &event, least_formula)
     })?;
     let noise = shape.times(size);
-    Refusal::unless_normal(noise.gram, request.mechanism, epsilon)?;
-    Refusal::unless_normal(noise.moment, request.mechanism, epsilon)?;
+    Refusal::unless_normal(noise.gram, request.mechanism, epsilon.get())?;
+    Refusal::unless_normal(noise.moment, request.mechanism, epsilon.get())?;
     let (clip, reach, noise, formula) = (rewards.clip, rewards.reach, ItemNoise::Gaussian(noise), formula.into());
     Ok(Arc::new(Local { request: request.at(Some(delta)), need, clip, reach, noise, formula }))
 }

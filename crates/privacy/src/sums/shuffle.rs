@@ -56,7 +56,7 @@ fn build(request: &Request, facts: &RewardFacts, need: SumsNeed) -> Calibrated<d
     let window = Window::of(request, facts)?;
     let users = need.batch.unwrap_or_else(|| default_users(epsilon, delta, facts.rounds));
     let answer = answer(epsilon, delta, users);
-    Refusal::unless_normal(answer.bound(), request.mechanism, epsilon)?;
+    Refusal::unless_normal(answer.bound(), request.mechanism, epsilon.get())?;
     Ok(Arc::new(Shuffled { request: *request, window, answer, proxy: answer.proxy(), users }))
 }
 

@@ -1,11 +1,11 @@
 //! Writes the spec and the points of a question, runs it, and answers.
 
 use super::sizes::{MOST_POINTS, fewer_points};
-use super::{Contest, Contestant, CostProblem, CostQuestion, Trust, of_arms, of_function, of_spec, of_table};
+use super::{Contest, Contestant, CostProblem, CostQuestion, ProblemOptions, Trust, of_arms, of_function, of_spec, of_table};
 use crate::record::write_whole;
 use crate::report::{Outcome, Ratio, SummaryRow};
-use crate::run::{RunObserver, RunOptions, run_to_folder};
-use clap::{ArgGroup, Args};
+use crate::run::{RunObserver, RunOptions, check_threads, run_to_folder};
+use clap::Args;
 use privateer_backend::Cpu;
 use privateer_config::error::{Diagnostic, Error};
 use privateer_engine::engine::{Preparation, Stop};
@@ -25,65 +25,6 @@ pub const MOST_USERS: u64 = 10_000_000;
 
 /// Privacy budgets of a question that names none.
 const EPSILONS: [f64; 5] = [0.5, 1.0, 2.0, 4.0, 8.0];
-
-/// The problem of a question: one of `table`, `arms`, `function` and `spec`, and where its answer goes.
-///
-/// Options of `privateer cost` and `best` state it.
-#[derive(Debug, Clone, Default, Args, Deserialize)]
-#[command(group(ArgGroup::new("problem").required(true).args(["table", "function", "arms", "spec"])))]
-pub struct ProblemOptions {
-    /// A table of points with a value each: CSV (plain or .gz, with a header) or Parquet
-    #[arg(value_name = "TABLE")]
-    pub table: Option<PathBuf>,
-    /// The column that is the reward
-    #[arg(long, value_name = "COLUMN", requires = "table")]
-    pub value: Option<String>,
-    /// The input columns; the columns of numbers, at most ten, where none is named.
-    #[arg(skip)]
-    #[serde(default)]
-    pub inputs: Vec<String>,
-    /// A known function, such as `branin`, in place of a table
-    #[arg(long, value_name = "NAME")]
-    pub function: Option<String>,
-    /// Number of coordinates of a function that leaves it open
-    #[arg(long, value_name = "D", requires = "function")]
-    pub dimension: Option<usize>,
-    /// A table whose columns are arms and whose rows are readings
-    #[arg(long, value_name = "TABLE")]
-    pub arms: Option<PathBuf>,
-    /// A spec whose `[environment]` is the problem
-    #[arg(long, value_name = "FILE")]
-    pub spec: Option<PathBuf>,
-    /// The range to which rewards are clipped, known beforehand [default: that of the table]
-    #[arg(long, value_name = "LO,HI", value_delimiter = ',', allow_hyphen_values = true)]
-    #[serde(default)]
-    pub range: Vec<f64>,
-    /// Who sees raw rewards
-    #[arg(long, value_enum, value_name = "WHO", default_value = "local")]
-    pub trust: Trust,
-    /// Most points; more rows are drawn at random [default: 1000; fewer where 1000 users would take minutes]
-    #[arg(long, value_name = "N")]
-    pub points: Option<u64>,
-    /// Seed of points and trials
-    #[arg(long, value_name = "N", default_value_t = 1)]
-    pub seed: u64,
-    /// Folder of spec, points and results; `out/NAME-COMMAND-TRUST` if absent.
-    #[arg(skip)]
-    pub out: Option<PathBuf>,
-    /// Worker threads [default: all cores]
-    #[arg(long, value_name = "N")]
-    pub threads: Option<u64>,
-}
-
-impl ProblemOptions {
-    /// Returns where the data files of the stated spec are.
-    ///
-    /// * `stated` — the folder that they are in, if it is stated
-    pub fn data(&self, stated: Option<PathBuf>) -> DataFolder {
-        let own = self.spec.as_deref().map(|spec| spec.parent().unwrap_or(Path::new("")).to_owned());
-        DataFolder::of_spec(stated, own.into_iter().collect())
-    }
-}
 
 /// What is asked about a problem, as the options of `privateer cost` state it.
 #[derive(Debug, Clone, Args, Deserialize)]
@@ -113,13 +54,13 @@ pub struct CostOptions {
 
 impl CostOptions {
     fn check_sizes(&self) -> Result<(), Error> {
+        check_threads(self.problem.threads)?;
         let rounds = self.rounds.iter().map(|&rounds| ("rounds", rounds, 10..=MOST_USERS));
         let sizes = [
             ("points", self.problem.points.unwrap_or(MOST_POINTS), 3..=100_000),
             ("trials", self.trials, 2..=100_000),
             ("pilots", self.pilots, 1..=100_000),
             ("seed", self.problem.seed, 0..=i64::MAX as u64),
-            ("threads", self.problem.threads.unwrap_or(1), 1..=4096),
         ];
         match sizes.into_iter().chain(rounds).find(|(_, value, range)| !range.contains(value)) {
             None => Ok(()),
@@ -188,9 +129,9 @@ impl WrittenQuestion {
     }
 
     /// Runs the spec into the folder of the question.
-    pub fn run(&self, threads: Option<u64>, stop: &Stop, observer: &dyn RunObserver) -> Result<Outcome, Error> {
+    pub fn run(&self, threads: Option<usize>, stop: &Stop, observer: &dyn RunObserver) -> Result<Outcome, Error> {
         let data = self.data.clone();
-        let options = RunOptions { data, threads: threads.map(|threads| threads as usize), ..RunOptions::default() };
+        let options = RunOptions { data, threads, ..RunOptions::default() };
         let results = self.folder.join(RESULTS_NAME);
         run_to_folder(&self.sweep, &results, &options, stop, observer)?.report.ok_or_else(|| Error::Failed {
             problem: "the run has no report".to_owned(),
@@ -310,7 +251,7 @@ pub fn write_question(
     };
     let scratch = tempfile::tempdir().map_err(|source| Error::io("make a folder", std::env::temp_dir(), source))?;
     let mut data = None;
-    let threads = asked_of.threads.map(|threads| threads as usize);
+    let threads = asked_of.threads;
     let scratch_data = DataFolder::new(Some(scratch.path().to_owned()));
     // On as many points as are stated, or as 1000 users play in about half a minute.
     let on_points = |state: &dyn Fn(u64) -> Result<CostProblem, Error>| {

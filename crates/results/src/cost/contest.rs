@@ -3,8 +3,9 @@
 //! Every policy of the registry is tried, with the keys that it needs; why one does not fit is kept. All policies at all exploration
 //! factors play the same pilot trials: see [`Preparation::screen`].
 
+use super::Trust;
 use super::problem::CostProblem;
-use super::question::{CostQuestion, SHUFFLED, Trust};
+use super::question::{CostQuestion, SHUFFLED};
 use crate::fit::{quoted, short};
 use crate::run::thread_pool;
 use privateer_backend::Cpu;

@@ -12,11 +12,11 @@ mod contest;
 mod problem;
 mod question;
 mod sizes;
+mod trust;
 
-pub use answer::{
-    Asked, Asking, CostAnswer, CostOfBudget, CostOptions, MOST_USERS, ProblemOptions, WrittenQuestion, share, write_question,
-};
+pub use answer::{Asked, Asking, CostAnswer, CostOfBudget, CostOptions, MOST_USERS, WrittenQuestion, share, write_question};
 pub use best::{BestAnswer, BestRow, brief};
 pub use contest::{Contest, Contestant};
-pub use problem::{CostProblem, of_arms, of_function, of_spec, of_table};
-pub use question::{CostQuestion, Trust};
+pub use problem::{CostProblem, ProblemOptions, of_arms, of_function, of_spec, of_table};
+pub use question::CostQuestion;
+pub use trust::Trust;

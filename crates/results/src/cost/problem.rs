@@ -1,9 +1,10 @@
 //! States a problem as the `[environment]` of a spec: a table's points, a table's arms, a known function, or that of another spec.
 
-use super::answer::ProblemOptions;
+use super::Trust;
 use super::columns::ChosenColumns;
 use crate::fit::{FittedHyperparameters, LikelihoodForm, TableQuestion, draw_rows, fit, quoted, short};
 use crate::record::write_whole;
+use clap::{ArgGroup, Args};
 use privateer_config::error::{Diagnostic, Error, suggestion};
 use privateer_engine::env::csv_table::{ColumnCard, CsvOptions, read_table};
 use privateer_engine::env::{BuildContext, DataFolder, Replicates};
@@ -11,7 +12,8 @@ use privateer_engine::registry::{Registry, documentation};
 use privateer_engine::spec::{Sweep, Task};
 use privateer_gp::Points;
 use privateer_numerics::rng::Streams;
-use std::path::Path;
+use serde::Deserialize;
+use std::path::{Path, PathBuf};
 
 /// Most rows from which a kernel is fitted.
 const FITTED_ROWS: usize = 300;
@@ -33,6 +35,65 @@ const MECHANISM_RIDGE: &str = "\"mechanism\"   # variance of the noise of reward
 
 /// Name of the table that is written beside the spec.
 const POINTS_NAME: &str = "points.csv";
+
+/// The problem of a question: one of `table`, `arms`, `function` and `spec`, and where its answer goes.
+///
+/// Options of `privateer cost` and `best` state it.
+#[derive(Debug, Clone, Default, Args, Deserialize)]
+#[command(group(ArgGroup::new("problem").required(true).args(["table", "function", "arms", "spec"])))]
+pub struct ProblemOptions {
+    /// A table of points with a value each: CSV (plain or .gz, with a header) or Parquet
+    #[arg(value_name = "TABLE")]
+    pub table: Option<PathBuf>,
+    /// The column that is the reward
+    #[arg(long, value_name = "COLUMN", requires = "table")]
+    pub value: Option<String>,
+    /// The input columns; the columns of numbers, at most ten, where none is named.
+    #[arg(skip)]
+    #[serde(default)]
+    pub inputs: Vec<String>,
+    /// A known function, such as `branin`, in place of a table
+    #[arg(long, value_name = "NAME")]
+    pub function: Option<String>,
+    /// Number of coordinates of a function that leaves it open
+    #[arg(long, value_name = "D", requires = "function")]
+    pub dimension: Option<usize>,
+    /// A table whose columns are arms and whose rows are readings
+    #[arg(long, value_name = "TABLE")]
+    pub arms: Option<PathBuf>,
+    /// A spec whose `[environment]` is the problem
+    #[arg(long, value_name = "FILE")]
+    pub spec: Option<PathBuf>,
+    /// The range to which rewards are clipped, known beforehand [default: that of the table]
+    #[arg(long, value_name = "LO,HI", value_delimiter = ',', allow_hyphen_values = true)]
+    #[serde(default)]
+    pub range: Vec<f64>,
+    /// Who sees raw rewards
+    #[arg(long, value_enum, value_name = "WHO", default_value = "local")]
+    pub trust: Trust,
+    /// Most points; more rows are drawn at random [default: 1000; fewer where 1000 users would take minutes]
+    #[arg(long, value_name = "N")]
+    pub points: Option<u64>,
+    /// Seed of points and trials
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub seed: u64,
+    /// Folder of spec, points and results; `out/NAME-COMMAND-TRUST` if absent.
+    #[arg(skip)]
+    pub out: Option<PathBuf>,
+    /// Worker threads [default: all cores]
+    #[arg(long, value_name = "N")]
+    pub threads: Option<usize>,
+}
+
+impl ProblemOptions {
+    /// Returns where the data files of the stated spec are.
+    ///
+    /// * `stated` — the folder that they are in, if it is stated
+    pub fn data(&self, stated: Option<PathBuf>) -> DataFolder {
+        let own = self.spec.as_deref().map(|spec| spec.parent().unwrap_or(Path::new("")).to_owned());
+        DataFolder::of_spec(stated, own.into_iter().collect())
+    }
+}
 
 /// Holds a problem as a spec states it.
 #[derive(Debug, Clone, Default, PartialEq)]

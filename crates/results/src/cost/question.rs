@@ -1,52 +1,12 @@
 //! Writes the spec that answers a question: private policies of one trust model over epsilons, with tuned exploration.
 
-use super::problem::CostProblem;
+use super::{CostProblem, Trust};
 use crate::fit::{quoted, short};
-use clap::ValueEnum;
 use privateer_config::error::{Diagnostic, Error};
-use serde::Deserialize;
-use std::fmt::{self, Write as _};
-
-/// Names who sees raw rewards.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, ValueEnum)]
-#[serde(rename_all = "lowercase")]
-pub enum Trust {
-    /// Everybody: rewards are not private
-    None,
-    /// Nobody: noise on each user's device
-    #[default]
-    Local,
-    /// A shuffler, which mixes the answers of a batch of users; each has noise of its own
-    Shuffle,
-    /// A server, which releases noisy sums of users' rewards
-    Joint,
-}
+use std::fmt::Write as _;
 
 /// The line of a policy whose batches a shuffler mixes.
 pub(super) const SHUFFLED: &str = "privacy = { mechanism = \"batch-shuffle\" }\n";
-
-impl Trust {
-    /// Says whose noise protects rewards.
-    pub fn words(self) -> &'static str {
-        match self {
-            Self::None => "without privacy",
-            Self::Local => "with noise on each user's device",
-            Self::Shuffle => "with noise on each user's device and a shuffler",
-            Self::Joint => "with noise of a trusted server",
-        }
-    }
-}
-
-impl fmt::Display for Trust {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::None => "none",
-            Self::Local => "local",
-            Self::Shuffle => "shuffle",
-            Self::Joint => "joint",
-        })
-    }
-}
 
 /// States what is asked about a problem.
 #[derive(Debug, Clone, PartialEq)]

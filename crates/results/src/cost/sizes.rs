@@ -4,7 +4,7 @@
 //! every point is worth a visit, and a thousand of them take minutes.
 
 use super::problem::CostProblem;
-use super::question::{CostQuestion, Trust};
+use super::{CostQuestion, Trust};
 use crate::run::{RunOptions, run_in_memory};
 use privateer_config::error::Error;
 use privateer_engine::engine::{Stop, Trace};

@@ -1,6 +1,6 @@
 //! Chooses pivots while the work that they save exceeds the work of choosing them.
 
-use super::interpolation::Interpolation;
+use super::interpolation::{Errors, Interpolation};
 use crate::cpu::path::{pivots_pay, setup_work};
 use crate::cpu::vector::{GROUP, U, grouped_sum, sum_depth};
 use privateer_gp::score::FeatureTable;
@@ -113,17 +113,6 @@ impl PivotGrowth {
 /// Returns `eps` in units of `D²`.
 fn entry_error(n_features: usize, rank: usize) -> f64 {
     1.25 * (2.0 * sum_depth(n_features) + sum_depth(rank) + 8.0) * U
-}
-
-/// Bounds on rounding errors of the factor; see `docs/derivations/pivot-interpolation.md`.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct Errors {
-    /// `eps`: rounding error of an entry of `kappa` and of its reduction.
-    pub entry: f64,
-    /// `eps_d`: error of a running residual.
-    pub diagonal: f64,
-    /// Bound on `|l - L^T c| / |c|_1` after the substitution.
-    pub substitution: f64,
 }
 
 impl Growing {

@@ -1,9 +1,19 @@
 //! Builds the matrix of the interpolation, and its error bounds point by point.
 
-use super::choose::Errors;
 use crate::cpu::vector::grouped_sum;
 use privateer_gp::score::FeatureTable;
 use privateer_numerics::linalg::dot;
+
+/// Bounds on rounding errors of the factor; see `docs/derivations/pivot-interpolation.md`.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Errors {
+    /// `eps`: rounding error of an entry of `kappa` and of its reduction.
+    pub entry: f64,
+    /// `eps_d`: error of a running residual.
+    pub diagonal: f64,
+    /// Bound on `|l - L^T c| / |c|_1` after the substitution.
+    pub substitution: f64,
+}
 
 /// Points whose sums stay in the first-level cache.
 const POINTS: usize = 480;

@@ -34,5 +34,6 @@ mod table;
 pub use choose::PivotGrowth;
 pub use factors::LANES;
 pub use interpolation::Interpolation;
-pub use round::{AskedTrial, PivotScreen, PivotTables};
+pub use refine::PivotTables;
+pub use round::{AskedTrial, PivotScreen};
 pub use table::PivotTable;

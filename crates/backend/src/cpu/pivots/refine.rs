@@ -6,8 +6,20 @@
 //! `|w| u |phi(x) - phi(y)|`. Standard deviations then differ by `(v(x) - v(y)) / (sd(x) + sd(y))`.
 
 use super::factors::{LANES, Sixteen};
-use super::round::PivotTables;
+use super::interpolation::Interpolation;
+use super::table::PivotTable;
+use crate::scale::Scale;
+use privateer_gp::score::FeatureTable;
 use privateer_numerics::vectorised;
+
+/// The tables of a screen.
+#[derive(Clone, Copy)]
+pub struct PivotTables<'a> {
+    pub by: &'a Interpolation,
+    pub table: &'a PivotTable,
+    pub features: &'a FeatureTable,
+    pub scale: &'a Scale,
+}
 
 /// Coefficients of the interval of a form and a mean that were computed in f64.
 ///

@@ -1,13 +1,11 @@
 //! Runs a round of interleaved trials and computes its error bounds.
 
 use super::factors::{FactorLanes, FactorNorms, LANES, Sixteen, usable};
-use super::interpolation::Interpolation;
 use super::kernels::{self, LaneEnds, POINTS, Products, Scores, lane_forms, largest_of_lanes};
-use super::refine::{Alone, Fine};
+use super::refine::{Alone, Fine, PivotTables};
 use super::table::PivotTable;
 use crate::playable::playable;
-use crate::scale::Scale;
-use privateer_gp::score::{Candidates, Factor, FeatureTable, TIE_TOLERANCE, TrialScore};
+use privateer_gp::score::{Candidates, Factor, TIE_TOLERANCE, TrialScore};
 
 /// Unit roundoff of f32.
 const U: f64 = f32::EPSILON as f64 / 2.0;
@@ -58,15 +56,6 @@ struct CandidateTile {
 pub struct AskedTrial<'a> {
     pub request: TrialScore<'a>,
     pub factor: Factor<'a>,
-}
-
-/// The tables of a screen.
-#[derive(Clone, Copy)]
-pub struct PivotTables<'a> {
-    pub by: &'a Interpolation,
-    pub table: &'a PivotTable,
-    pub features: &'a FeatureTable,
-    pub scale: &'a Scale,
 }
 
 impl PivotScreen {

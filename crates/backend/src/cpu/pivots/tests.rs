@@ -4,10 +4,12 @@ use super::*;
 use crate::Backend;
 use crate::cpu::Cpu;
 use crate::cpu::path::{dense_work, setup_work};
-use crate::cpu::pivots::choose::{Errors, Growing, PivotGrowth};
+use crate::cpu::pivots::choose::{Growing, PivotGrowth};
 use crate::cpu::pivots::factors::block_place;
+use crate::cpu::pivots::interpolation::{Errors, Interpolation};
 use crate::device::tables::{Chunk, feature_columns};
-use privateer_gp::score::{Basis, Change, Moments, ScoreModel, StateError, VarianceForm};
+use crate::scale::Scale;
+use privateer_gp::score::{Basis, Change, FeatureTable, Moments, ScoreModel, StateError, VarianceForm};
 use privateer_numerics::linalg::dot;
 use std::sync::Arc;
 

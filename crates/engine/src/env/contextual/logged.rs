@@ -4,7 +4,7 @@
 //! have earned.
 
 use super::table::Order;
-use super::table_features::{SupposedArms, UserFile, pair};
+use super::user_file::{SupposedArms, UserFile, pair};
 use super::{Contextual, Logged, User, Users};
 use crate::env::csv_table::{CellKind, Cells, Spread, digits};
 use crate::env::synthetic::synthetic_fact;

@@ -10,6 +10,7 @@ pub mod logged;
 mod synthetic;
 pub mod table;
 mod table_features;
+mod user_file;
 
 pub use contract::{Contextual, Logged, User, Users};
 pub use fn_contexts::FnContexts;

@@ -3,7 +3,7 @@
 //! The file holds every arm's reward for every user: as one column per arm, or as the label that a user should have been given
 //! (as in Bastani2020's warfarin experiment: three dose arms).
 
-use super::table_features::{SupposedArms, UserFile, pair};
+use super::user_file::{SupposedArms, UserFile, pair};
 use super::{Contextual, User, Users};
 use crate::env::csv_table::{CellKind, Cells};
 use crate::env::synthetic::synthetic_fact;

@@ -1,6 +1,6 @@
 //! Defines what an algorithm from outside implements, and what it is told.
 
-use super::super::{MeanNoise, ReleasedFacts};
+use super::super::{FeaturesPlan, MeanNoise, ReleasedFacts};
 use privateer_gp::Points;
 use privateer_gp::kernel::Kernel;
 use privateer_gp::score::GramSource;
@@ -252,4 +252,17 @@ impl<P: TrialPolicy> BatchPolicy for EachTrial<P> {
     fn recommend(&self, place: usize) -> Result<Option<usize>, PolicyFailure> {
         Ok(self.0[place].recommend())
     }
+}
+
+/// Who stands between the users and an algorithm from outside.
+#[derive(Debug, Clone)]
+pub(super) enum Stage {
+    /// Each user's reward is released by itself.
+    Rewards,
+    /// A trusted server or a shuffler releases the mean of each batch, of which the least may be stated.
+    Batches(Option<u64>),
+    /// A trusted server releases running sums of these features, with this number of rounds from one release to the next.
+    Sums(Arc<dyn FeaturesPlan>, u64),
+    /// A trusted server releases one of this number of candidates, each scored by this number of users.
+    Choice(u64, u64),
 }

@@ -1,6 +1,6 @@
 //! Guards the calls of an algorithm from outside: what it returns is checked, and what it throws ends the run with a message.
 
-use super::plan::Stage;
+use super::contract::Stage;
 use super::{BatchPolicy, Release, ToldRelease, ToldReward, TrialView};
 use privateer_config::error::{Error, guarded};
 use privateer_gp::posterior::Visits;

@@ -1,6 +1,6 @@
 //! Makes an algorithm from outside a policy like any other.
 
-use super::contract::EachTrial;
+use super::contract::{EachTrial, Stage};
 use super::group::failure;
 use super::played::PlayedPolicy;
 use super::{BatchPolicy, PolicyFailure, PolicyGroup, PolicyStart, SumsFeatures, TrialFacts, TrialPolicy};
@@ -28,19 +28,6 @@ pub struct OwnPolicy {
     /// Whether the choices of a trial depend on the trials beside it.
     depends_on_block: bool,
     stage: Stage,
-}
-
-/// Who stands between the users and an algorithm from outside.
-#[derive(Debug, Clone)]
-pub(super) enum Stage {
-    /// Each user's reward is released by itself.
-    Rewards,
-    /// A trusted server or a shuffler releases the mean of each batch, of which the least may be stated.
-    Batches(Option<u64>),
-    /// A trusted server releases running sums of these features, with this number of rounds from one release to the next.
-    Sums(Arc<dyn FeaturesPlan>, u64),
-    /// A trusted server releases one of this number of candidates, each scored by this number of users.
-    Choice(u64, u64),
 }
 
 impl OwnPolicy {

@@ -2,7 +2,8 @@
 
 use super::{Item, SettingValue};
 use crate::registry::Registry;
-use crate::spec::{Sweep, plan};
+use crate::spec::Sweep;
+use crate::spec::parse::checked;
 use privateer_config::error::{Error, Sources, Span};
 use privateer_config::params::Sink;
 use std::panic::Location;
@@ -165,7 +166,7 @@ impl SweepBuilder {
         let source = sources.add_call(at.file(), at.line() as usize, String::new());
         let table = self.top.table(&Span { source, range: 0..0 }, &mut sources);
         let sink = Sink::new(sources).with_added(registry.added().clone());
-        plan::checked(&table, &sink, "sweep")
+        checked(&table, &sink, "sweep")
     }
 }
 

@@ -6,8 +6,9 @@
 //! the same point in all rounds, so that what their rewards move adds up: every decision set of the white box is that point.
 
 use super::fit::played;
+use super::participation::{covered, rounds_of};
 use super::planted::{Canary, planted};
-use super::replay::{AttackerView, ReplayJob, RunAttack, attack, covered, ends, rounds_of};
+use super::replay::{AttackerView, ReplayJob, RunAttack, attack, ends};
 use super::transcript::Transcript;
 use privateer_config::error::Error;
 use privateer_engine::engine::Preparation;

@@ -55,7 +55,7 @@ pub(super) fn attacks(
         white.push(released_inputs);
         let heard = Transcript { rounds: plan.rounds as usize, ..Transcript::default() };
         engine::run(&sweep, &preparation, Options::default(), &Default::default(), &Stop::new(), &heard)?;
-        black.push(heard.heard(job).2);
+        black.push(heard.heard(|trial| job.side(trial)).2);
     }
     let width = white.first().and_then(|released_inputs| released_inputs.first()).map_or(1, Vec::len).max(1);
     let mut white = white.into_iter().map(|released_inputs| released_inputs.concat());

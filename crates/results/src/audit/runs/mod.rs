@@ -11,6 +11,7 @@ mod bandit;
 mod curated;
 mod fit;
 mod logistic;
+mod participation;
 mod planted;
 mod replay;
 mod samples;

@@ -2,7 +2,8 @@
 //!
 //! Domain, function and decision sets are those of the wrapped problem, with its first trial's function in every trial.
 
-use super::replay::{side_of, takes_part};
+use super::participation::takes_part;
+use super::replay::side_of;
 use privateer_config::error::Error;
 use privateer_engine::env::noise::Noise;
 use privateer_engine::env::{BuildContext, Environment, EnvironmentPlan};

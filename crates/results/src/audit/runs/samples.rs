@@ -3,7 +3,8 @@
 //! All other samples are zeros, whose gradients vanish. **White box**: all releases. **Black box**: the answers after every
 //! round.
 
-use super::replay::{AttackerView, ReplayJob, RunAttack, attack, covered, rounds_of, side_of, takes_part};
+use super::participation::{covered, rounds_of, takes_part};
+use super::replay::{AttackerView, ReplayJob, RunAttack, attack, side_of};
 use super::transcript::Transcript;
 use privateer_config::error::Error;
 use privateer_engine::oco::learner::Rates;

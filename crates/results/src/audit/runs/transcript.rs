@@ -1,7 +1,8 @@
 //! Records what the engine reports of the replays of one cell.
 
 use super::fit::Transcripts;
-use super::replay::{ReplayJob, takes_part};
+use super::participation::takes_part;
+use crate::audit::Side;
 use privateer_backend::Counters;
 use privateer_config::error::Error;
 use privateer_engine::engine::{Observer, Place, Trace, Unit};
@@ -53,13 +54,15 @@ impl TrialRecord {
 
 impl Transcript {
     /// Returns the numbers told and the answers, one row per trial, and the recorded rows.
-    pub(super) fn heard(self, job: &ReplayJob<'_>) -> (Transcripts, Transcripts, Trace) {
+    ///
+    /// * `side_of` — the side of a trial
+    pub(super) fn heard(self, side_of: impl Fn(u64) -> Side) -> (Transcripts, Transcripts, Trace) {
         let trials = self.trials.into_inner().unwrap_or_else(PoisonError::into_inner);
         let width = trials.values().map(|trial| trial.told.len()).max().unwrap_or(1);
         let empty = || Transcripts { width, first: Vec::new(), second: Vec::new() };
         let (mut told, mut answers) = (empty(), empty());
         for (number, trial) in trials {
-            let side = job.side(number);
+            let side = side_of(number);
             side.pick(&mut told.first, &mut told.second).extend(trial.told);
             side.pick(&mut answers.first, &mut answers.second).extend(trial.answers);
         }

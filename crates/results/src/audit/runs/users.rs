@@ -5,7 +5,8 @@
 //! what their rewards move adds up. For the black box, they are the users of the problem's first trial, with their mean rewards.
 
 use super::fit::played;
-use super::replay::{AttackerView, ReplayJob, RunAttack, attack, covered, ends, rounds_of, side_of, takes_part};
+use super::participation::{covered, rounds_of, takes_part};
+use super::replay::{AttackerView, ReplayJob, RunAttack, attack, ends, side_of};
 use super::transcript::Transcript;
 use privateer_config::error::Error;
 use privateer_engine::engine::Preparation;

@@ -3,8 +3,9 @@
 //! From the nodes the largest score of any block is bounded closely, at a cost that does not depend on how long ago the
 //! block was last bounded.
 
-use super::grid::{InterpolationGrid, STENCIL, WEIGHT_ROUNDINGS};
+use super::grid::InterpolationGrid;
 use super::stencil::{Interpolate, Nodes};
+use super::stencil::{STENCIL, WEIGHT_ROUNDINGS};
 use crate::cpu::pruning::products::{BlockProducts, at_nodes};
 use privateer_numerics::vectorised;
 use pulp::Arch;

@@ -15,30 +15,13 @@
 //! so its Frobenius norm is at most the square root of its trace. The trace is the sum of `scale² |u|²` over the
 //! observations, and at most the number of visited points.
 
-use super::stencil::weights;
+use super::stencil::{PAIRS, STENCIL, weights};
 use crate::cpu::pruning::order::{BlockCoordinates, BlockOrder};
 use crate::cpu::pruning::products::{Components, LANES, ROWS};
 use crate::cpu::pruning::source::{Cosines, Source};
 use crate::cpu::vector::U;
 use privateer_gp::score::FeatureTable;
 use pulp::Scalar;
-
-/// Nodes per axis in the stencil of a point.
-pub const STENCIL: usize = 8;
-
-/// `prod (i - j)` over the other nodes j, for the upper node i of each pair in [`PAIRS`].
-///
-/// The lower node of the pair has the other sign.
-pub const DENOMINATORS: [f32; STENCIL / 2] = [-144.0, 240.0, -720.0, 5040.0];
-
-/// Distance from the stencil's middle of each pair of nodes symmetric about it, in grid steps.
-pub const PAIRS: [f32; STENCIL / 2] = [0.5, 1.5, 2.5, 3.5];
-
-/// Number of roundings of a weight.
-///
-/// Two differences and a product for each of three pairs, two more products, and the last difference, quotient and two
-/// products. Cancellation occurs only in differences, which round once, so all errors are relative to the weight.
-pub const WEIGHT_ROUNDINGS: usize = 15;
 
 /// Target and largest useful error of an interpolated `phi ⊗ phi`, relative to the prior variance.
 const AIM: f64 = 1e-6;

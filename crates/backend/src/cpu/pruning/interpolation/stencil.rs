@@ -1,7 +1,23 @@
 //! Interpolates a block's means and posterior variances from grid nodes, vectorised in f32.
 
-use super::grid::{DENOMINATORS, PAIRS, STENCIL};
 use pulp::{Simd, WithSimd};
+
+/// Nodes per axis in the stencil of a point.
+pub const STENCIL: usize = 8;
+
+/// `prod (i - j)` over the other nodes j, for the upper node i of each pair in [`PAIRS`].
+///
+/// The lower node of the pair has the other sign.
+pub const DENOMINATORS: [f32; STENCIL / 2] = [-144.0, 240.0, -720.0, 5040.0];
+
+/// Distance from the stencil's middle of each pair of nodes symmetric about it, in grid steps.
+pub const PAIRS: [f32; STENCIL / 2] = [0.5, 1.5, 2.5, 3.5];
+
+/// Number of roundings of a weight.
+///
+/// Two differences and a product for each of three pairs, two more products, and the last difference, quotient and two
+/// products. Cancellation occurs only in differences, which round once, so all errors are relative to the weight.
+pub const WEIGHT_ROUNDINGS: usize = 15;
 
 /// Values at the nodes, row-major with this stride, in f64 and rounded to f32.
 #[derive(Clone, Copy)]
