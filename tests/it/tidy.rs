@@ -166,7 +166,6 @@ const FORBIDDEN: [(&[&str], &[&str], &str); 11] = [
         &[
             "crates/backend/src/cpu/panels.rs",
             "crates/backend/src/cpu/pivots/kernels.rs",
-            "crates/backend/src/cpu/pivots/lanes/kernels.rs",
             "crates/backend/src/cpu/pruning/kernels.rs",
             "crates/backend/src/cpu/pruning/interpolation/stencil.rs",
             "crates/backend/src/cpu/pruning/products.rs",
