@@ -1,6 +1,6 @@
 //! Tests that each formula's text computes the formula's number, and that its erratum is listed.
 
-use super::formula::{FORMULAS, Formula, Symbols};
+use super::{FORMULAS, Formula, Symbols};
 use std::collections::BTreeSet;
 
 /// Computes the text of a formula.
