@@ -37,23 +37,28 @@ pub fn check(registry: &Registry, args: &CheckArgs) -> Result<(), Error> {
         let data = args.spec.data(path);
         let backend = Cpu::default();
         let preparation = Preparation::new(&sweep, &data, &backend);
-        let (mut without, mut warnings, mut tables) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut without, mut n_without, mut tables) = (Vec::new(), 0, Vec::new());
         let checked = sweep.cells.len().min(MOST_CHECKED);
-        for place in 0..checked {
+        let mut facts_of = |place: usize| {
             let plan = &sweep.cells[place * sweep.cells.len() / checked];
             let facts = preparation.facts_in_short(plan).map_err(|error| plan.placed(error))?;
             for ledger in std::iter::once(&facts.ledger.reward).chain(&facts.ledger.inputs) {
                 if let Guarantee::NoGuarantee { .. } = ledger.guarantee {
-                    without.push(format!("  {}: {}", plan.label(), ledger.guarantee));
+                    n_without += 1;
+                    if n_without <= MOST_LISTED {
+                        without.push(format!("  {}: {}", plan.label(), ledger.guarantee));
+                    }
                 }
-            }
-            if !facts.warnings.is_empty() {
-                warnings.push((plan.label(), facts.warnings));
             }
             let table = facts.facts.get("table").and_then(FactValue::as_str);
             tables.extend(table.filter(|card| !tables.iter().any(|known| known == card)).map(str::to_owned));
+            Ok((|| plan.label(), facts.warnings))
+        };
+        let mut failed = None;
+        let found = grouped_warnings((0..checked).map_while(|place| facts_of(place).map_err(|error| failed = Some(error)).ok()));
+        if let Some(error) = failed {
+            return Err(error);
         }
-        let found = grouped_warnings(warnings.iter().map(|(label, warnings)| (label.as_str(), warnings.as_slice())));
         if args.strict {
             found.refuse(&sweep.accepted)?;
         }
@@ -75,10 +80,8 @@ pub fn check(registry: &Registry, args: &CheckArgs) -> Result<(), Error> {
                 "  first trials, ledgers and warnings are those of {checked} cells, evenly spread; a run makes them for each cell"
             ));
         }
-        if MOST_LISTED < without.len() {
-            let more = without.len() - MOST_LISTED;
-            without.truncate(MOST_LISTED);
-            without.push(format!("  and {more} cells more"));
+        if without.len() < n_without {
+            without.push(format!("  and {} cells more", n_without - without.len()));
         }
         if !without.is_empty() {
             say(&format!("  without a privacy guarantee:\n{}", without.join("\n")));

@@ -82,7 +82,7 @@ pub fn cost(registry: &Registry, args: &CostArgs) -> Result<(), Error> {
     say(&format!("{}\n\n{}", sizes(args, &written.problem), chart(&report, is_over_users)));
     say("");
     say_answer(&report);
-    let is_known = report.best.iter().all(|(_, best)| share(&report.summary[*best]).is_some());
+    let is_known = report.best.iter().all(|(_, best)| share(&report.row(*best)).is_some());
     if let ([users], None, true) = (&written.question.rounds[..], report.enough, is_known) {
         let more = [1, 2, 4, 8].map(|times| users * times).into_iter().filter(|users| *users <= MOST_USERS);
         let more: Vec<String> = more.map(|users| users.to_string()).collect();
@@ -98,12 +98,12 @@ pub fn cost(registry: &Registry, args: &CostArgs) -> Result<(), Error> {
 /// Draws what the best policy keeps at each epsilon or number of users, a line each.
 fn chart(report: &Outcome, is_over_users: bool) -> String {
     let name = |&(epsilon, best): &(f64, usize)| {
-        if is_over_users { format!("{} users", report.summary[best].rounds) } else { format!("epsilon {epsilon}") }
+        if is_over_users { format!("{} users", report.row(best).rounds) } else { format!("epsilon {epsilon}") }
     };
     let width = report.best.iter().map(|best| name(best).len()).max().unwrap_or(0);
     let line = |found: &(f64, usize)| {
         let name = name(found);
-        let Some(share) = share(&report.summary[found.1]) else { return format!("{name:<width$}  cannot be said") };
+        let Some(share) = share(&report.row(found.1)) else { return format!("{name:<width$}  cannot be said") };
         let at = |share: f64| (share.clamp(0.0, 1.0) * BAR as f64).round() as usize;
         let (low, high) = share.interval.unwrap_or((share.value, share.value));
         let cell = |column: usize| match column {

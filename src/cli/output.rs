@@ -38,13 +38,13 @@ pub(super) fn say(text: &str) {
 /// Prints the table of a report, as wide as the terminal, and its answer.
 pub(super) fn say_report(report: &Outcome, all: bool) {
     let width = Term::stdout().size_checked().map(|(_, columns)| usize::from(columns));
-    say_styled(&report.table.text(width, all), &Style::new());
+    say_styled(&report.table(width, all), &Style::new());
     say_answer(report);
 }
 
 /// Prints the answer of a report, after what makes it false, and where the page is.
 pub(super) fn say_answer(report: &Outcome) {
-    report.table.warnings.iter().for_each(|line| say_styled(line, &Style::new().red().bold()));
+    report.warnings.iter().for_each(|line| say_styled(line, &Style::new().red().bold()));
     say_styled(&report.answer.join(" "), &Style::new().bold());
     say(&format!("report: {}", report.report_path.display()));
 }

@@ -29,7 +29,7 @@ fn long_work_counts_to_its_end() {
     let (found, n_files) = counted("verify", |each| verify(&out, each).expect("readable"));
     assert!(found.manifest.n_parts() < n_files && n_files <= found.n_files, "{n_files} files");
     let (report, n_cells) = counted("report", |each| write_report(&out, each).expect("reported"));
-    assert_eq!(n_cells, report.summary.len());
+    assert_eq!(n_cells, report.n_cells());
     assert_eq!(counted("comparison", |each| compare_report(&out, each).expect("readable")).1, n_cells);
     let chosen = choose_parts(&found.done, 3);
     let again = |each: &(dyn Fn(u64) + Sync)| run_again(&Registry::builtin(), &out, &found.manifest, &chosen, &options, each);

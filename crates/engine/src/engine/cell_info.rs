@@ -1,26 +1,23 @@
 //! Describes the cells of a run: what each is, protects and measures.
 
 use super::{CellLedger, CellWarning, Measures};
-use crate::spec::{Resolved, Role};
+use crate::spec::{Resolved, Role, cell_label};
 use privateer_config::facts::Facts;
 use privateer_config::params::Scalar;
-use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
 /// Holds one cell of a sweep: one sweep point and one policy or learner.
-#[derive(Clone, Debug, Serialize, Deserialize, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct CellInfo {
     /// Place in the canonical order of the sweep, from 0.
     pub cell: u32,
-    /// For users: `tgp-ucb · privacy.epsilon = 0.5`.
-    pub label: String,
     /// The policy's label.
-    pub policy: String,
+    pub policy: Arc<str>,
     /// The environment's label.
-    pub environment: String,
+    pub environment: Arc<str>,
     /// Full dotted key and value of everything swept; the same keys in the same order in every cell, one type per key
-    /// (see [`unify_swept`]).
-    pub swept: Vec<(String, Scalar)>,
+    /// (see [`unify_swept`]). The cells of a sweep point share it.
+    pub swept: Arc<[(Arc<str>, Scalar)]>,
     /// All parameters, defaults included.
     pub resolved: Resolved,
     /// What was protected, how strongly, by which calibration.
@@ -28,14 +25,18 @@ pub struct CellInfo {
     /// Numbers and words about the problem itself.
     pub facts: Arc<Facts>,
     /// Why it is in the sweep.
-    #[serde(default)]
     pub role: Role,
     /// What its parts measure.
-    #[serde(default)]
     pub measures: Measures,
     /// Settings that mislead whoever reads the results.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub warnings: Vec<CellWarning>,
+    pub warnings: Arc<Vec<CellWarning>>,
+}
+
+impl CellInfo {
+    /// Returns the cell's label, for example "tgp-ucb · privacy.epsilon = 0.5".
+    pub fn label(&self) -> String {
+        cell_label(&self.policy, &self.swept)
+    }
 }
 
 /// Gives each swept key one type over all cells: whole numbers become numbers where any cell has a number with a point,
@@ -51,7 +52,8 @@ pub fn unify_swept(cells: &mut [CellInfo]) {
         if kinds.all(|kind| Some(kind) == first) {
             continue;
         }
-        for (_, value) in cells.iter_mut().filter_map(|cell| cell.swept.get_mut(key_idx)) {
+        for cell in cells.iter_mut().filter(|cell| key_idx < cell.swept.len()) {
+            let value = &mut Arc::make_mut(&mut cell.swept)[key_idx].1;
             let unified = match value.as_f64() {
                 Some(x) if numeric && any_float => Scalar::Float(x),
                 _ => Scalar::Text(value.to_string()),

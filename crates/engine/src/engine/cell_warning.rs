@@ -37,15 +37,19 @@ pub struct GroupedWarnings {
 }
 
 /// Returns the warnings of cells, one line for each kind of setting.
-pub fn grouped_warnings<'w>(cells: impl Iterator<Item = (&'w str, &'w [CellWarning])>) -> GroupedWarnings {
-    let mut groups: Vec<(&CellWarning, &str, usize)> = Vec::new();
-    for (label, warning) in cells.flat_map(|(label, warnings)| warnings.iter().map(move |warning| (label, warning))) {
-        match groups.iter_mut().find(|group| group.0.topic == warning.topic) {
-            Some(group) => group.2 += 1,
-            None => groups.push((warning, label, 0)),
+///
+/// Each cell has a function that returns its label.
+pub fn grouped_warnings<L: Fn() -> String, W: AsRef<[CellWarning]>>(cells: impl Iterator<Item = (L, W)>) -> GroupedWarnings {
+    let mut groups: Vec<(CellWarning, String, usize)> = Vec::new();
+    for (label, warnings) in cells {
+        for warning in warnings.as_ref() {
+            match groups.iter_mut().find(|group| group.0.topic == warning.topic) {
+                Some(group) => group.2 += 1,
+                None => groups.push((warning.clone(), label(), 0)),
+            }
         }
     }
-    let line = |(CellWarning { topic, text, .. }, label, more): &(&CellWarning, &str, usize)| {
+    let line = |(CellWarning { topic, text, .. }, label, more): &(CellWarning, String, usize)| {
         let further = match more {
             0 => String::new(),
             1 => " (and in 1 more cell)".to_owned(),
@@ -53,7 +57,7 @@ pub fn grouped_warnings<'w>(cells: impl Iterator<Item = (&'w str, &'w [CellWarni
         };
         format!("{topic}, in {label}{further}: {text}")
     };
-    let (accepted, others): (Vec<_>, Vec<&(&CellWarning, &str, usize)>) = groups.iter().partition(|group| group.0.accepted);
+    let (accepted, others): (Vec<_>, Vec<&(CellWarning, String, usize)>) = groups.iter().partition(|group| group.0.accepted);
     GroupedWarnings {
         falsifying: others.iter().copied().filter(|group| group.0.topic.falsifies()).map(line).collect(),
         lines: others.into_iter().map(line).collect(),
@@ -94,14 +98,14 @@ mod tests {
     #[test]
     fn warnings_of_many_cells_are_one_line_each() {
         let warnings = [CellWarning::new(Misleading::Clip, "too narrow".to_owned())];
-        let found = grouped_warnings(["a", "b", "c"].into_iter().map(|label| (label, warnings.as_slice())));
+        let found = grouped_warnings(["a", "b", "c"].into_iter().map(|label| (|| label.to_owned(), &warnings)));
         assert_eq!(
             (found.lines.as_slice(), found.accepted.len()),
             (["clip, in a (and in 2 more cells): too narrow".to_owned()].as_slice(), 0)
         );
         assert!(found.refuse(&[]).is_err() && GroupedWarnings::default().refuse(&[]).is_ok());
         let meant = [CellWarning { accepted: true, ..warnings[0].clone() }];
-        let found = grouped_warnings([("a", meant.as_slice())].into_iter());
+        let found = grouped_warnings([(|| "a".to_owned(), &meant)].into_iter());
         assert_eq!((found.lines.len(), found.accepted.len()), (0, 1));
         assert!(found.refuse(&[Misleading::Clip]).is_ok());
         assert!(found.refuse(&[Misleading::Clip, Misleading::Delta]).is_err(), "nothing warns of delta");

@@ -108,11 +108,7 @@ impl CellPlan {
 
     /// Returns the cell's label, for example "tgp-ucb · privacy.epsilon = 0.5".
     pub fn label(&self) -> String {
-        let mut label = self.policy.to_string();
-        for (key, value) in self.swept.iter() {
-            label.push_str(&format!(" · {key} = {value}"));
-        }
-        label
+        cell_label(&self.policy, &self.swept)
     }
 
     /// Adds the environment's place to an error of this cell's preparation that has no place.
@@ -125,6 +121,15 @@ impl CellPlan {
         }
         Error::Input(diagnostics)
     }
+}
+
+/// Returns the label of a cell, for example "tgp-ucb · privacy.epsilon = 0.5".
+pub fn cell_label(policy: &str, swept: &[(Arc<str>, Scalar)]) -> String {
+    let mut label = policy.to_owned();
+    for (key, value) in swept {
+        label.push_str(&format!(" · {key} = {value}"));
+    }
+    label
 }
 
 /// Holds the policies among which pilot trials choose.

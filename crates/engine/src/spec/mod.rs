@@ -28,7 +28,7 @@ mod wildcard;
 mod written;
 
 pub use builder::{Item, SettingValue, SweepBuilder};
-pub use cell::{BanditPlan, CellPlan, ContextualBandit, OnlinePlan, Role, Task, Tuning};
+pub use cell::{BanditPlan, CellPlan, ContextualBandit, OnlinePlan, Role, Task, Tuning, cell_label};
 pub use curator::CuratorPlan;
 pub use interactions::{INTERACTION_MECHANISMS, InteractionPlan};
 pub use listing::listing;

@@ -143,16 +143,16 @@ impl WrittenQuestion {
     pub fn answer(&self, report: &Outcome) -> CostAnswer {
         let regret = |row: &SummaryRow| row.main.map_or(f64::NAN, |moments| moments.mean);
         let budget = |&(epsilon, best): &(f64, usize)| {
-            let row = &report.summary[best];
-            let reference = row.cost.and_then(|cost| report.summary.get(cost.reference));
+            let row = &report.row(best);
+            let reference = row.cost.map(|cost| report.row(cost.reference));
             CostOfBudget {
                 epsilon,
                 users: row.rounds,
-                policy: row.policy.clone(),
+                policy: row.policy.to_string(),
                 share: share(row).map(|share| share.value),
                 interval: share(row).and_then(|share| share.interval),
                 regret: regret(row),
-                regret_without_privacy: reference.map_or(f64::NAN, regret),
+                regret_without_privacy: reference.as_ref().map_or(f64::NAN, regret),
             }
         };
         let CostQuestion { rounds, trials: [trials, pilots], .. } = &self.question;

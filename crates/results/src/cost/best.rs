@@ -85,8 +85,9 @@ impl WrittenQuestion {
     pub fn best(&self, report: &Outcome) -> Option<BestAnswer> {
         let contest = self.contest.as_ref()?;
         // The spec lists the finalists in their order, and references follow.
-        let mut rows: Vec<BestRow> =
-            (contest.finalists.iter().zip(&report.summary)).map(|(contestant, row)| BestRow::fresh(contestant, row)).collect();
+        let mut rows: Vec<BestRow> = (contest.finalists.iter().zip(0..report.n_cells()))
+            .map(|(contestant, cell)| BestRow::fresh(contestant, &report.row(cell)))
+            .collect();
         let first = rows.first()?;
         let least = rows.iter().min_by(|left, right| left.regret.total_cmp(&right.regret));
         let better = least.filter(|row| row.policy != first.policy);

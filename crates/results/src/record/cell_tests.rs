@@ -28,26 +28,25 @@ pub(crate) fn ledger(epsilon: f64, noise: Option<f64>) -> CellLedger {
 pub(crate) fn cell(cell: u32, policy: &str, epsilon: f64) -> CellInfo {
     CellInfo {
         cell,
-        label: format!("{policy} · privacy.epsilon = {epsilon}"),
-        policy: policy.to_owned(),
-        environment: "rkhs".to_owned(),
-        swept: vec![("privacy.epsilon".to_owned(), Scalar::Float(epsilon))],
+        policy: policy.into(),
+        environment: "rkhs".into(),
+        swept: [("privacy.epsilon".into(), Scalar::Float(epsilon))].into(),
         resolved: serde_json::json!({"policy": policy}).into(),
         ledger: ledger(epsilon, Some(1.0)).into(),
         facts: Arc::new([("points", 100_u64.into())].into()),
         role: Role::Listed,
         measures: Measures::Regret,
-        warnings: Vec::new(),
+        warnings: Arc::default(),
     }
 }
 
 #[test]
 fn swept_keys_get_one_type() {
     let mut cells = vec![cell(0, "a", 0.5), cell(1, "a", 0.5), cell(2, "a", 0.5)];
-    cells[1].swept[0].1 = Scalar::Integer(2);
+    cells[1].swept = [("privacy.epsilon".into(), Scalar::Integer(2))].into();
     unify_swept(&mut cells);
     assert_eq!(cells[1].swept[0].1, Scalar::Float(2.0));
-    cells[2].swept[0].1 = Scalar::Text("none".to_owned());
+    cells[2].swept = [("privacy.epsilon".into(), Scalar::Text("none".to_owned()))].into();
     unify_swept(&mut cells);
     assert_eq!(cells[0].swept[0].1, Scalar::Text("0.5".to_owned()));
 }

@@ -28,7 +28,7 @@ pub(super) fn schema(cell: &CellInfo) -> Result<Type> {
         let repetition = if name == "point" { Repetition::OPTIONAL } else { Repetition::REQUIRED };
         fields.push(Arc::new(builder.with_repetition(repetition).build()?));
     }
-    for (key, value) in &cell.swept {
+    for (key, value) in cell.swept.iter() {
         let name = column_name(key, &names);
         let builder = match value {
             Scalar::Bool(_) => Type::primitive_type_builder(&name, Physical::BOOLEAN),

@@ -57,5 +57,5 @@ pub use sealed_text::{is_sealed, seal_text};
 pub use shares::shares_in;
 pub use timings::{DeviceFigures, FILE_NAME as TIMINGS_NAME, PartTiming};
 pub use verify::{Verification, compare_file, verify};
-pub use whole_file::{Leftover, PreparedFile, remove_file, remove_leftovers_of, unfinished_of, write_whole};
+pub use whole_file::{Leftover, PreparedFile, remove_file, remove_leftovers_of, unfinished_of, write_pieces, write_whole};
 pub use written_rows::WrittenRows;

@@ -66,9 +66,9 @@ fn encode(spec_hash: &str, id: PartId, cell: &CellInfo, rows: &Trace) -> Parquet
         column::<DoubleType>(&mut group, values, None)?;
     }
     for word in [&cell.policy, &cell.environment] {
-        column::<ByteArrayType>(&mut group, &vec![ByteArray::from(word.as_str()); n_rows], None)?;
+        column::<ByteArrayType>(&mut group, &vec![ByteArray::from(&**word); n_rows], None)?;
     }
-    for (_, value) in &cell.swept {
+    for (_, value) in cell.swept.iter() {
         match value {
             Scalar::Bool(b) => column::<BoolType>(&mut group, &vec![*b; n_rows], None)?,
             Scalar::Integer(i) => column::<Int64Type>(&mut group, &vec![*i; n_rows], None)?,

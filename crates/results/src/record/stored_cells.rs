@@ -15,7 +15,7 @@ use serde_json::ser::{CompactFormatter, Formatter, PrettyFormatter};
 use serde_json::value::RawValue;
 use std::borrow::Cow;
 use std::cell::RefCell;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::{fmt, io};
 
@@ -25,7 +25,9 @@ type Index = usize;
 #[derive(Serialize, Deserialize)]
 struct StoredCell<'a> {
     cell: u32,
-    label: Cow<'a, str>,
+    /// Follows from the others; for those who read the file.
+    #[serde(skip_deserializing)]
+    label: String,
     policy: Cow<'a, str>,
     environment: Cow<'a, str>,
     /// The swept keys, as a list of texts.
@@ -73,17 +75,17 @@ impl Serialize for StoredList<'_> {
 fn stored<'a>(cell: &'a CellInfo, values: &mut StoredValues<'a>) -> StoredCell<'a> {
     StoredCell {
         cell: cell.cell,
-        label: Cow::Borrowed(&cell.label),
+        label: cell.label(),
         policy: Cow::Borrowed(&cell.policy),
         environment: Cow::Borrowed(&cell.environment),
-        keys: values.of_last(cell.swept.iter().map(|(key, _)| key.as_str()).collect(), |values| &mut values.last_keys),
+        keys: values.of_keys(cell.swept.iter().map(|(key, _)| &**key).collect()),
         swept: cell.swept.iter().map(|(_, value)| value.clone()).collect(),
         resolved: cell.resolved.sections().map(|(name, section)| (Cow::Borrowed(name), values.of_shared(section))).collect(),
         ledger: values.of_shared(&cell.ledger),
         facts: values.of_shared(&cell.facts),
         role: Cow::Borrowed(&cell.role),
         measures: cell.measures,
-        warnings: (!cell.warnings.is_empty()).then(|| values.of_last(&cell.warnings[..], |values| &mut values.last_warnings)),
+        warnings: (!cell.warnings.is_empty()).then(|| values.of_shared(&cell.warnings)),
     }
 }
 
@@ -95,9 +97,8 @@ struct StoredValues<'a> {
     by_text: ByText<Index>,
     /// Places of the values that cells share in memory, by their addresses: their text is not written again.
     by_address: BTreeMap<usize, Index>,
-    /// Keys and warnings of the last cell, which the next one mostly shares.
+    /// Keys of the last cell, which the next one mostly shares.
     last_keys: Option<(Vec<&'a str>, Index)>,
-    last_warnings: Option<(&'a [CellWarning], Index)>,
 }
 
 impl Serialize for StoredValues<'_> {
@@ -107,19 +108,16 @@ impl Serialize for StoredValues<'_> {
 }
 
 impl<'a> StoredValues<'a> {
-    /// Returns the place of a value that the last cell may have had, which `last` remembers.
-    fn of_last<T>(&mut self, value: T, last: fn(&mut Self) -> &mut Option<(T, Index)>) -> Index
-    where
-        T: PartialEq + Serialize + Clone + 'a,
-    {
-        if let Some((known, index)) = last(self)
-            && *known == value
+    /// Returns the place of the swept keys of a cell.
+    fn of_keys(&mut self, keys: Vec<&'a str>) -> Index {
+        if let Some((known, index)) = &self.last_keys
+            && *known == keys
         {
             return *index;
         }
-        let kept = value.clone();
+        let kept = keys.clone();
         let index = self.of(move || serde_json::json!(kept));
-        *last(self) = Some((value, index));
+        self.last_keys = Some((keys, index));
         index
     }
 
@@ -151,12 +149,16 @@ pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<
 #[derive(Default)]
 struct CellReader<'de> {
     values: Vec<&'de RawValue>,
-    // Many cells have the same sections, keys, ledgers, facts and warnings.
+    // Many cells have the same sections, keys, ledgers, facts, warnings and words.
     sections_at: BTreeMap<Index, Arc<Value>>,
-    keys_at: BTreeMap<Index, Vec<String>>,
+    keys_at: BTreeMap<Index, Vec<Arc<str>>>,
     ledger_at: BTreeMap<Index, Arc<CellLedger>>,
     facts_at: BTreeMap<Index, Arc<Facts>>,
-    warnings_at: BTreeMap<Index, Vec<CellWarning>>,
+    warnings_at: BTreeMap<Index, Arc<Vec<CellWarning>>>,
+    words: BTreeSet<Arc<str>>,
+    no_warnings: Arc<Vec<CellWarning>>,
+    /// The swept keys and values of the last cell, which the other policies of its sweep point share.
+    last_swept: Arc<[(Arc<str>, Scalar)]>,
 }
 
 impl<'de> Visitor<'de> for CellReader<'de> {
@@ -205,27 +207,37 @@ impl<'de> Visitor<'de> for &mut CellReader<'de> {
 
 impl CellReader<'_> {
     fn cell<E: Error>(&mut self, cell: StoredCell<'_>) -> Result<CellInfo, E> {
-        let Self { values, sections_at, keys_at, ledger_at, facts_at, warnings_at } = self;
+        let Self { values, sections_at, keys_at, ledger_at, facts_at, warnings_at, words, no_warnings, last_swept } = self;
         let at = |index: Index| values.get(index).copied().ok_or_else(|| E::custom(format!("there is no value {index}")));
         let keys = remembered(keys_at, cell.keys, &at)?;
         if keys.len() != cell.swept.len() {
             return Err(E::custom(format!("cell {} has {} of {} swept values", cell.cell, cell.swept.len(), keys.len())));
         }
+        if !last_swept.iter().map(|(key, value)| (key, value)).eq(keys.iter().zip(&cell.swept)) {
+            *last_swept = keys.iter().cloned().zip(cell.swept).collect();
+        }
+        let mut word = |text: Cow<'_, str>| match words.get(&*text) {
+            Some(known) => Arc::clone(known),
+            None => {
+                let new: Arc<str> = text.into();
+                words.insert(Arc::clone(&new));
+                new
+            }
+        };
         let section = |(name, index)| Ok((name, Arc::clone(remembered(sections_at, index, &at)?)));
         Ok(CellInfo {
             cell: cell.cell,
-            label: cell.label.into_owned(),
-            policy: cell.policy.into_owned(),
-            environment: cell.environment.into_owned(),
-            swept: keys.iter().cloned().zip(cell.swept).collect(),
+            policy: word(cell.policy),
+            environment: word(cell.environment),
+            swept: Arc::clone(last_swept),
             resolved: cell.resolved.into_iter().map(section).collect::<Result<Resolved, E>>()?,
             ledger: Arc::clone(remembered(ledger_at, cell.ledger, &at)?),
             facts: Arc::clone(remembered(facts_at, cell.facts, &at)?),
             role: cell.role.into_owned(),
             measures: cell.measures,
             warnings: match cell.warnings {
-                Some(index) => remembered(warnings_at, index, &at)?.clone(),
-                None => Vec::new(),
+                Some(index) => Arc::clone(remembered(warnings_at, index, &at)?),
+                None => Arc::clone(no_warnings),
             },
         })
     }

@@ -5,6 +5,7 @@ use super::folder::SPEC_NAME;
 use super::{CellInfo, Folder, Manifest, PartId, disk, hash_text, part_bytes, read_part};
 use privateer_config::error::Error;
 use std::collections::BTreeSet;
+use std::io::{BufReader, ErrorKind, Read};
 use std::path::Path;
 
 /// States what was found in a results folder.
@@ -34,7 +35,7 @@ pub fn verify(out: &Path, each: &(dyn Fn(u64) + Sync)) -> Result<Verification, E
     if hash_text(&found.manifest.spec_text) != found.manifest.spec_hash {
         found.problems.push("`manifest.json` states a spec whose hash is another".to_owned());
     }
-    match compare_file(out, SPEC_NAME, found.manifest.spec_text.as_bytes())? {
+    match compare_file(out, SPEC_NAME, &mut std::iter::once(found.manifest.spec_text.clone()))? {
         FileState::Intact => found.n_files += 1,
         FileState::Missing => found.problems.push(format!("`{SPEC_NAME}` is missing")),
         _ => found.problems.push(format!("`{SPEC_NAME}` is not the spec of `manifest.json`")),
@@ -64,17 +65,30 @@ pub fn verify(out: &Path, each: &(dyn Fn(u64) + Sync)) -> Result<Verification, E
     Ok(found)
 }
 
-/// Compares a file that follows from others with the bytes that they give: intact, altered or missing.
+/// Compares a file that follows from others with the pieces of text that they give: intact, altered or missing.
 ///
 /// # Errors
 /// [`Error::Io`] where it cannot be read.
-pub fn compare_file(out: &Path, name: &str, bytes: &[u8]) -> Result<FileState, Error> {
-    match disk::read(&out.join(name), "read the file") {
-        Ok(found) if found == bytes => Ok(FileState::Intact),
-        Ok(_) | Err(Error::Corrupt { .. }) => Ok(FileState::Altered),
-        Err(Error::Io { source, .. }) if source.kind() == std::io::ErrorKind::NotFound => Ok(FileState::Missing),
-        Err(error) => Err(error),
+pub fn compare_file(out: &Path, name: &str, pieces: &mut dyn Iterator<Item = String>) -> Result<FileState, Error> {
+    let path = out.join(name);
+    let file = match disk::open(&path).map_err(|source| disk::refused(&path, "read the file", source)) {
+        Ok(file) => file,
+        Err(Error::Corrupt { .. }) => return Ok(FileState::Altered),
+        Err(Error::Io { source, .. }) if source.kind() == ErrorKind::NotFound => return Ok(FileState::Missing),
+        Err(error) => return Err(error),
+    };
+    let mut file = BufReader::new(file);
+    let mut read = |most: usize| {
+        let mut found = Vec::with_capacity(most);
+        let read = file.by_ref().take(most as u64).read_to_end(&mut found);
+        read.map(|_| found).map_err(|source| Error::io("read the file", &path, source))
+    };
+    for piece in pieces {
+        if read(piece.len())? != piece.as_bytes() {
+            return Ok(FileState::Altered);
+        }
     }
+    Ok(if read(1)?.is_empty() { FileState::Intact } else { FileState::Altered })
 }
 
 /// Returns what is wrong with a part whose bytes are listed: its rows, or columns that the manifest contradicts.

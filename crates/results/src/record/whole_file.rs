@@ -15,6 +15,8 @@ const PREFIX: &str = ".privateer-";
 const SUFFIX: &str = ".tmp";
 /// Fewest files that are flushed together with their file system.
 const N_TOGETHER: usize = 16;
+/// Number of bytes of pieces that are written at once.
+const N_BUFFERED: usize = 1 << 20;
 
 /// Writes `bytes` to `path`. On failure nothing is left of the temporary file, and an older file stays as it was.
 ///
@@ -22,6 +24,27 @@ const N_TOGETHER: usize = 16;
 /// [`Error::Io`] naming `action` and `path`.
 pub fn write_whole(path: &Path, bytes: &[u8], action: &str) -> Result<(), Error> {
     PreparedFile::write(path, bytes, action, false)?.replace()
+}
+
+/// Writes a text as [`write_whole`] does, piece by piece: a long one is never in memory whole.
+///
+/// # Errors
+/// As [`write_whole`].
+pub fn write_pieces(path: &Path, pieces: &mut dyn Iterator<Item = String>, action: &str) -> Result<(), Error> {
+    let mut buffer = pieces.next().unwrap_or_default();
+    let mut prepared = PreparedFile::unflushed(path, &[], action, false)?;
+    loop {
+        let piece = pieces.next();
+        if piece.is_none() || N_BUFFERED < buffer.len() {
+            disk::write(&mut prepared.file, &prepared.temporary, buffer.as_bytes())
+                .map_err(|source| Error::io(action, path, source))?;
+            buffer.clear();
+        }
+        let Some(piece) = piece else { break };
+        buffer += &piece;
+    }
+    prepared.flush()?;
+    prepared.replace()
 }
 
 /// Writes several files as [`write_whole`] does; many files are flushed together.

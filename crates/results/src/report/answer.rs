@@ -42,12 +42,11 @@ impl Answer {
 
 fn costs(run: &ReportRun, settings: &Settings, head: &BudgetGroup) -> Answer {
     let shares = settings.shares_at(head.epsilon);
-    let here = |group: &&BudgetGroup| group.epsilon == head.epsilon;
     let is_known = |group: &&BudgetGroup| group.best.is_some_and(|best| settings.share(best).is_some());
     // Sentence and numbers speak of one setting.
-    let head = settings.groups.iter().filter(here).find(is_known).unwrap_or(head);
+    let head = settings.at(head.epsilon).find(is_known).unwrap_or(head);
     let of = |share: f64| share_text(Ratio { value: share, interval: None });
-    let n_settings = settings.groups.iter().filter(|group| group.epsilon == head.epsilon).count();
+    let n_settings = settings.at(head.epsilon).count();
     let mut lead = match (median(&shares), &shares[..]) {
         _ if !settings.horizons.is_empty() && !shares.is_empty() => vec![over_horizons(settings, head.epsilon)],
         (Some(middle), [least, .., greatest]) => {
@@ -120,7 +119,7 @@ fn of_one_setting(run: &ReportRun, settings: &Settings, group: &BudgetGroup) -> 
 
 /// Says why the share of a private cell is unknown.
 fn why_unknown(run: &ReportRun, settings: &Settings, cell_idx: usize) -> String {
-    match settings.costs[cell_idx] {
+    match &settings.costs[cell_idx] {
         Some(found) if found.share.is_some() => {
             format!("its reference “{}” does not beat guessing beyond chance", run.cells[found.reference].info.policy)
         }
@@ -139,7 +138,7 @@ fn of_the_best(run: &ReportRun, settings: &Settings, group: &BudgetGroup, best: 
         _ if is_learner => Some("1 at the starting point".to_owned()),
         found => found.map(|found| format!("{} by guessing", mean(found))),
     };
-    let found = settings.costs[best];
+    let found = settings.costs[best].as_deref();
     let without = found.map(|found| {
         let other = &run.cells[found.reference];
         let is_plain = matches!(other.info.role, Role::WithoutPrivacy(_)) || other.info.policy == cell.info.policy;
@@ -212,7 +211,7 @@ fn of_the_best(run: &ReportRun, settings: &Settings, group: &BudgetGroup, best: 
 
 /// Returns whether the reference is the same policy without privacy.
 fn is_twin(cell: &CellData, reference: &CellData) -> bool {
-    let is_its_own = reference.info.role == Role::WithoutPrivacy(cell.info.policy.clone());
+    let is_its_own = reference.info.role == Role::WithoutPrivacy(cell.info.policy.to_string());
     is_its_own || cell.info.policy == reference.info.policy || (!kind(cell).is_empty() && kind(cell) == kind(reference))
 }
 
@@ -271,18 +270,18 @@ fn estimates(run: &ReportRun) -> Answer {
 /// Names the private runs without a guarantee, and where it fails if it holds elsewhere.
 fn unprotected(run: &ReportRun) -> Option<String> {
     let words = |cells: &Vec<&CellData>| {
-        let policy = cells[0].info.policy.as_str();
+        let policy = &*cells[0].info.policy;
         let (failing, others): (Vec<&CellData>, Vec<&CellData>) = cells.iter().copied().partition(|cell| cell.has_no_guarantee());
         let holds_elsewhere = others.iter().any(|cell| cell.info.ledger.reward.guarantee == Guarantee::Holds);
-        let label = failing.first()?.info.label.as_str();
-        let first = label.strip_prefix(policy).map_or(label, |rest| rest.trim_start_matches(" · "));
+        let label = failing.first()?.info.label();
+        let first = label.strip_prefix(policy).map_or(label.as_str(), |rest| rest.trim_start_matches(" · "));
         Some(match failing.len() {
             _ if !holds_elsewhere => policy.to_owned(),
             1 => format!("{policy} (at {first} alone)"),
             many => format!("{policy} (in {many} of its cells, the first at {first})"),
         })
     };
-    let by_policy = grouped(run.cells.iter().map(|cell| (cell.info.policy.as_str(), cell)));
+    let by_policy = grouped(run.cells.iter().map(|cell| (&*cell.info.policy, cell)));
     let shown: Vec<String> = by_policy.iter().filter_map(words).collect();
     let (last, others) = shown.split_last()?;
     let names = if others.is_empty() { last.clone() } else { format!("{} and {last}", others.join(", ")) };

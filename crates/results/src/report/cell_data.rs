@@ -6,13 +6,14 @@ use crate::record::{CellInfo, Quantity, is_privacy_key};
 use privateer_config::params::Scalar;
 use privateer_privacy::{Guarantee, Ledger};
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 /// Holds the last recorded round of one trial.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct ReportTrialEnd {
     pub(super) trial: u32,
     /// The measured quantities, in the order of the cell's columns.
-    pub(super) values: Vec<f64>,
+    pub(super) values: Box<[f64]>,
 }
 
 /// Holds one cell, reduced to the data of the report.
@@ -20,9 +21,9 @@ pub(super) struct ReportTrialEnd {
 pub(super) struct CellData {
     pub(super) info: CellInfo,
     /// The last rounds of the trials, in their order.
-    pub(super) ends: Vec<ReportTrialEnd>,
+    pub(super) ends: Arc<[ReportTrialEnd]>,
     pub(super) last_round: u32,
-    pub(super) curve: Curve,
+    pub(super) curve: Arc<Curve>,
     pub(super) exponent: Option<f64>,
 }
 
@@ -47,7 +48,7 @@ impl CellData {
     pub(super) fn pairs(&self, other: &Self, quantity: Quantity) -> Vec<(f64, f64)> {
         let mut others = other.ends.iter().peekable();
         let mut pairs = Vec::with_capacity(self.ends.len());
-        for end in &self.ends {
+        for end in self.ends.iter() {
             while others.next_if(|other| other.trial < end.trial).is_some() {}
             if let Some(found) = others.next_if(|other| other.trial == end.trial) {
                 pairs.push((self.at_end(end, quantity), other.at_end(found, quantity)));
@@ -90,7 +91,7 @@ impl CellData {
     }
 
     pub(super) fn swept(&self, key: &str) -> Option<&Scalar> {
-        self.info.swept.iter().find(|(known, _)| known == key).map(|(_, value)| value)
+        self.info.swept.iter().find(|(known, _)| **known == *key).map(|(_, value)| value)
     }
 
     /// Returns whether one of the cell's ledgers states that its claim does not hold.
@@ -112,7 +113,7 @@ pub(super) struct CellIndex {
     /// Number of the sweep point of each cell.
     pub(super) point_of: Vec<usize>,
     /// Policies of which a cell claims privacy that does not hold.
-    pub(super) unguaranteed: BTreeSet<String>,
+    pub(super) unguaranteed: BTreeSet<Arc<str>>,
     /// Whether no cell claims privacy.
     pub(super) nothing_is_private: bool,
     /// Cells without privacy that learn, by their [`problem_of`].
@@ -132,7 +133,7 @@ impl CellIndex {
         let mut index = Self { points, point_of, nothing_is_private, ..Self::default() };
         for (cell_idx, cell) in cells.iter().enumerate() {
             if cell.has_no_guarantee() {
-                index.unguaranteed.insert(cell.info.policy.clone());
+                index.unguaranteed.insert(Arc::clone(&cell.info.policy));
             }
             if cell.plays_at_random() {
                 index.guessing.entry(problem_of(cell)).or_insert(cell_idx);
@@ -164,12 +165,7 @@ pub(super) fn grouped<K: Ord, T>(items: impl IntoIterator<Item = (K, T)>) -> Vec
 }
 
 /// Returns each item once, in order of first appearance.
-pub(super) fn once_each<T: PartialEq>(items: impl IntoIterator<Item = T>) -> Vec<T> {
-    let mut known = Vec::new();
-    for item in items {
-        if !known.contains(&item) {
-            known.push(item);
-        }
-    }
-    known
+pub(super) fn once_each<T: Ord + Clone>(items: impl IntoIterator<Item = T>) -> Vec<T> {
+    let mut known = BTreeSet::new();
+    items.into_iter().filter(|item| !known.contains(item) && known.insert(item.clone())).collect()
 }

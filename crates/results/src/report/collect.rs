@@ -12,6 +12,7 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::path::Path;
+use std::sync::Arc;
 
 /// Holds a whole run, reduced to the data of the report.
 #[derive(Clone, Debug)]
@@ -77,7 +78,8 @@ impl ReportRun {
         let n_cells = infos.len();
         let mut cells = Vec::with_capacity(n_cells);
         for info in infos {
-            cells.push(cell(out, info, words.measure, manifest.n_blocks, |id| rows(&manifest, id))?);
+            let last = cells.last();
+            cells.push(cell(out, (info, last), words.measure, manifest.n_blocks, |id| rows(&manifest, id))?);
             each(n_cells as u64);
         }
         Ok(Self { index: CellIndex::of(&cells), manifest, cells, words })
@@ -97,7 +99,7 @@ impl ReportRun {
             let points = points_of.get(&problem_of(cell)).into_iter().flatten();
             for point in points.filter(|point| point.info.swept != cell.info.swept) {
                 let mut again = cell.clone();
-                again.info.swept.clone_from(&point.info.swept);
+                again.info.swept = Arc::clone(&point.info.swept);
                 more.push(again);
             }
         }
@@ -110,15 +112,15 @@ impl ReportRun {
 
     /// Returns the policies in order of first appearance.
     pub(super) fn policies(&self) -> Vec<&str> {
-        once_each(self.cells.iter().map(|cell| cell.info.policy.as_str()))
+        once_each(self.cells.iter().map(|cell| &*cell.info.policy))
     }
 
     pub(super) fn swept_keys(&self) -> Vec<&str> {
-        self.cells.first().map_or(Vec::new(), |cell| cell.info.swept.iter().map(|(key, _)| key.as_str()).collect())
+        self.cells.first().map_or(Vec::new(), |cell| cell.info.swept.iter().map(|(key, _)| &**key).collect())
     }
 
     /// Returns a swept key with its value in words; the key is as short as it can be.
-    pub(super) fn stated(&self, (key, value): &(String, Scalar)) -> String {
+    pub(super) fn stated(&self, (key, value): &(Arc<str>, Scalar)) -> String {
         format!("{} = {}", short_key(key, &self.swept_keys()), swept_text(value))
     }
 }
@@ -138,9 +140,10 @@ fn words(cells: &[CellInfo], measure: Option<&str>) -> Result<ReportWords, Error
     Ok(ReportWords::of(measures, outsourced, chosen))
 }
 
+/// Reduces a cell, which shares its recorded rounds with the last one if they are equal.
 fn cell(
     out: &Path,
-    info: CellInfo,
+    (info, last): (CellInfo, Option<&CellData>),
     curve: Quantity,
     n_blocks: u32,
     mut rows_of: impl FnMut(PartId) -> Result<Trace, Error>,
@@ -172,8 +175,11 @@ fn cell(
         }
     }
     let builder = builder.ok_or_else(|| corrupt(0, "holds no rows".to_owned()))?;
-    let (curve, exponent) = builder.finish(info.measures == Measures::Risk);
-    Ok(CellData { info, ends, last_round, curve, exponent })
+    let (mut curve, exponent) = builder.finish(info.measures == Measures::Risk);
+    if let Some(last) = last.filter(|last| last.curve.rounds == curve.rounds) {
+        curve.rounds = Arc::clone(&last.curve.rounds);
+    }
+    Ok(CellData { info, ends: ends.into(), last_round, curve: curve.into(), exponent })
 }
 
 /// Returns the row ranges of the trials of a part.
@@ -193,7 +199,6 @@ pub(crate) mod tests {
     use crate::record::test_ledger;
     use crate::record::{FOLDER_VERSION, hash_text, write_part};
     use serde_json::json;
-    use std::sync::Arc;
 
     /// Plans a synthetic policy with final regret `level + noise(i)` of trial `i` at the last round.
     ///
@@ -223,19 +228,17 @@ pub(crate) mod tests {
         let mut cells = Vec::new();
         for &epsilon in epsilons {
             for planted in policies {
-                let swept =
-                    if epsilons.len() < 2 { Vec::new() } else { vec![("privacy.epsilon".to_owned(), Scalar::Float(epsilon))] };
+                let swept = [("privacy.epsilon".into(), Scalar::Float(epsilon))].into_iter().filter(|_| 1 < epsilons.len());
                 cells.push(CellInfo {
                     cell: cells.len() as u32,
-                    label: format!("{} · privacy.epsilon = {epsilon}", planted.policy),
-                    policy: planted.policy.to_owned(),
-                    environment: "rkhs".to_owned(),
-                    swept,
+                    policy: planted.policy.into(),
+                    environment: "rkhs".into(),
+                    swept: swept.collect(),
                     resolved: json!({"ridge": 3.0}).into(),
                     role: Role::default(),
                     ledger: test_ledger(epsilon, planted.noise).into(),
                     measures: Measures::Regret,
-                    warnings: Vec::new(),
+                    warnings: Arc::default(),
                     facts: Arc::new(
                         [
                             ("points", 100_u64.into()),

@@ -28,6 +28,14 @@ pub struct PrivacyCost {
     pub share: Option<Share>,
 }
 
+/// What privacy costs in each cell; few of many sweeps have a cost in every cell.
+pub(super) type Costs = Vec<Option<Box<PrivacyCost>>>;
+
+/// Returns what privacy costs in each cell.
+pub(super) fn costs(run: &ReportRun) -> Costs {
+    (0..run.cells.len()).map(|cell_idx| cost(run, cell_idx).map(Box::new)).collect()
+}
+
 pub(super) fn cost(run: &ReportRun, cell_idx: usize) -> Option<PrivacyCost> {
     let cell = &run.cells[cell_idx];
     if cell.is_not_private() || run.words.estimates {
@@ -121,7 +129,7 @@ pub(super) fn reference(run: &ReportRun, cell_idx: usize) -> Option<usize> {
         let fitting = || candidates.iter().filter(|&&other| wanted(other));
         fitting().find(|other| point.contains(other)).or_else(|| fitting().next())
     };
-    let role = Role::WithoutPrivacy(cell.info.policy.clone());
+    let role = Role::WithoutPrivacy(cell.info.policy.to_string());
     candidates
         .iter()
         .find(|&&other| run.cells[other].info.role == role)
@@ -169,7 +177,7 @@ mod tests {
         for (cell, (kind, ridge)) in run.cells.iter_mut().zip(policies) {
             let policy = format!("{kind} {}", cell.info.cell);
             cell.info.resolved = serde_json::json!({ "policy": { "kind": kind, "ridge": ridge, "label": policy } }).into();
-            cell.info.policy = policy;
+            cell.info.policy = policy.into();
         }
         run.index = CellIndex::of(&run.cells);
         assert_eq!(reference(&run, 0), Some(3));

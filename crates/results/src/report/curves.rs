@@ -1,19 +1,48 @@
 //! Computes regret curves of one cell: means at all recorded rounds, distributions at a few.
 
 use super::stats::{Quantiles, SampleMoments, exponent, known};
+use std::sync::Arc;
 
 /// Largest number of rounds of a cell for which each trial's value is stored.
 pub(super) const N_KEPT: usize = 200;
 
+/// Moments and quantiles over trials at one round.
+pub(super) type CurvePoint = (Option<SampleMoments>, Option<Quantiles>);
+
 /// Holds the cumulative regret over trials at the stored rounds.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug)]
 pub(super) struct Curve {
-    /// Stored rounds, ascending, including the last one.
-    pub(super) rounds: Vec<u32>,
-    /// Moments over trials, one entry per stored round.
-    pub(super) moments: Vec<Option<SampleMoments>>,
-    /// Quantiles over trials, one entry per stored round.
-    pub(super) quantiles: Vec<Option<Quantiles>>,
+    /// Stored rounds, ascending, including the last one; cells share them.
+    pub(super) rounds: Arc<[u32]>,
+    values: CurveValues,
+}
+
+/// Holds a curve in the form that takes less memory.
+#[derive(Clone, Debug)]
+enum CurveValues {
+    /// Few trials: the value of each, round by round.
+    Trials(Box<[f64]>),
+    /// Many trials: what is computed from their values, one entry per round.
+    Points(Box<[CurvePoint]>),
+}
+
+impl Curve {
+    /// Returns the stored rounds with the numbers at them.
+    pub(super) fn points(&self) -> impl Iterator<Item = (u32, CurvePoint)> {
+        let at = |place: usize| match &self.values {
+            CurveValues::Trials(values) => {
+                let n_trials = values.len() / self.rounds.len();
+                point(&values[place * n_trials..][..n_trials])
+            }
+            CurveValues::Points(points) => points[place],
+        };
+        self.rounds.iter().enumerate().map(move |(place, round)| (*round, at(place)))
+    }
+}
+
+fn point(values: &[f64]) -> CurvePoint {
+    let known = known(values);
+    (SampleMoments::of(&known), Quantiles::of(&known))
 }
 
 /// Collects the trials of a cell one after another.
@@ -58,12 +87,13 @@ impl CurveBuilder {
             self.kept.drain(..n_before);
             self.values.drain(..n_before);
         }
-        let curve = Curve {
-            rounds: self.kept.iter().map(|at| self.rounds[*at]).collect(),
-            moments: self.values.iter().map(|values| SampleMoments::of(&known(values))).collect(),
-            quantiles: self.values.iter().map(|values| Quantiles::of(&known(values))).collect(),
+        let rounds = self.kept.iter().map(|at| self.rounds[*at]).collect();
+        let values = if self.n_trials * size_of::<f64>() < size_of::<CurvePoint>() {
+            CurveValues::Trials(self.values.concat().into())
+        } else {
+            CurveValues::Points(self.values.iter().map(|values| point(values)).collect())
         };
-        (curve, exponent(&self.rounds, &means))
+        (Curve { rounds, values }, exponent(&self.rounds, &means))
     }
 }
 
@@ -112,7 +142,7 @@ mod tests {
         }
         assert!(builder.accepts(&rounds) && !builder.accepts(&rounds[1..]));
         let (curve, exponent) = builder.finish(false);
-        assert_eq!(curve.moments.last().copied().flatten().expect("last").mean, 2.0 * 1000.0_f64.sqrt());
+        assert_eq!(curve.points().last().and_then(|(_, (moments, _))| moments).expect("last").mean, 2.0 * 1000.0_f64.sqrt());
         assert!((exponent.expect("fitted") - 0.5).abs() < 1e-12);
     }
 
@@ -121,6 +151,6 @@ mod tests {
         let mut builder = CurveBuilder::new(&[1, 2, 3, 4]);
         builder.add(&[1.0, 1.0, 0.5, 0.25]);
         let (curve, _) = builder.finish(true);
-        assert_eq!(curve.rounds, [3, 4]);
+        assert_eq!(*curve.rounds, [3, 4]);
     }
 }

@@ -2,9 +2,10 @@
 
 use super::canvas::Chart;
 use super::collect::ReportRun;
+use super::compare::costs;
 use super::figures::{Along, ChartPlan, Height, chart};
+use super::page_tables;
 use super::text::short_key;
-use super::{page_tables, summary};
 use crate::record::write_whole;
 use privateer_config::error::{Diagnostic, Error, suggestion};
 use std::path::Path;
@@ -58,7 +59,7 @@ impl ExportFormat {
 pub fn export(out: &Path, what: &Export) -> Result<Vec<u8>, Error> {
     let run = ReportRun::read(out, what.measure.as_deref())?;
     if what.is_table {
-        let grid = page_tables::numbers(&run, &summary::rows(&run), true);
+        let grid = page_tables::numbers(&run, &costs(&run), true, usize::MAX).0;
         return match what.format {
             ExportFormat::Csv => Ok(grid.csv().into_bytes()),
             ExportFormat::Tex => Ok(grid.tex().into_bytes()),

@@ -11,7 +11,7 @@ use super::guide;
 use super::stats::{Ratio, SampleMoments};
 use super::text::{csv_text, safe_name, short_key, swept_text, write_number};
 use super::words::capital;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
 /// Largest number of panels in one chart.
@@ -146,29 +146,42 @@ pub(super) fn figures(run: &ReportRun, has_maps: bool) -> Vec<Figure> {
 pub(super) fn chart(run: &ReportRun, plan: &ChartPlan) -> Option<(Chart, usize)> {
     let keys = run.swept_keys();
     let companions = companions(run, &plan.along);
-    let places: Vec<Place> = run.cells.iter().map(|cell| place(run, plan, &companions, cell)).collect();
-    let lines = places.iter().enumerate();
-    let lines: Vec<(&Place, Vec<PointInterval>)> = lines.filter_map(|(cell, at)| Some((at, line(run, plan, cell)?))).collect();
-    let mut xs: Vec<f64> = lines.iter().flat_map(|(_, line)| line.iter().map(|(point, _)| point.0)).collect();
-    xs.sort_by(f64::total_cmp);
+    let mut xs: BTreeMap<i64, f64> = BTreeMap::new();
+    let mut styles: BTreeMap<String, usize> = BTreeMap::new();
+    // The first panels, each with the coordinates that distinguish it; the lines of others are only counted.
+    let mut number_of: BTreeMap<String, usize> = BTreeMap::new();
+    let mut shown: Vec<PanelCells> = Vec::new();
+    for (cell_idx, cell) in run.cells.iter().enumerate() {
+        let (name, rest) = place(run, plan, &companions, cell);
+        let line = line(run, plan, cell_idx);
+        // The same policy has the same colour in every chart of a page.
+        if (line.is_some() || plan.by == "policy") && !styles.contains_key(&name) {
+            styles.insert(name.clone(), styles.len());
+        }
+        let Some(line) = line else { continue };
+        xs.extend(line.iter().map(|((x, _), _)| (in_order(*x), *x)));
+        let next = number_of.len();
+        let number = *number_of.entry(format!("{rest:?}")).or_insert(next);
+        if number == shown.len() && number < N_PANELS {
+            shown.push((rest, Vec::new()));
+        }
+        if let Some((_, lines)) = shown.get_mut(number) {
+            lines.push((name, line));
+        }
+    }
+    let mut xs: Vec<f64> = xs.into_values().collect();
     xs.dedup();
     if xs.len() < 2 {
         return None;
     }
-    // The same policy has the same colour in every chart of a page.
-    let styled = places.iter().filter(|_| plan.by == "policy").chain(lines.iter().map(|(at, _)| *at));
-    let mut styles: BTreeMap<&str, usize> = BTreeMap::new();
-    for (name, _) in styled {
-        let next = styles.len();
-        styles.entry(name).or_insert(next);
-    }
-    let series = |same: Vec<(&Place, Vec<PointInterval>)>| {
-        let name = &same[0].0.0;
+    let series = |same: Vec<(String, Vec<PointInterval>)>| {
+        let name = same[0].0.clone();
         let bars = plan.along != Along::Rounds;
-        let mut series = Series { name: name.clone(), style: styles[name.as_str()], bars, ..Series::default() };
+        let mut series = Series { style: styles[&name], name, bars, ..Series::default() };
+        let mut known = BTreeSet::new();
         for (point, interval) in same.into_iter().flat_map(|(_, line)| line) {
             // Policies without privacy repeat their result at every budget that shares a panel.
-            if !series.points.contains(&point) {
+            if known.insert((in_order(point.0), in_order(point.1))) {
                 series.points.push(point);
                 series.intervals.push(interval);
             }
@@ -176,16 +189,13 @@ pub(super) fn chart(run: &ReportRun, plan: &ChartPlan) -> Option<(Chart, usize)>
         sort_by_x(&mut series);
         series
     };
-    // The first panels, each with the coordinates that distinguish it, and a line for each name.
-    let panels = grouped(lines.into_iter().map(|(at, line)| (&at.1, (at, line))));
-    let mut n_left_out = panels.len().saturating_sub(N_PANELS);
-    let mut panel = |lines: Vec<(&Place, Vec<PointInterval>)>| {
-        let rest = lines[0].0.1.clone();
-        let lines = grouped(lines.into_iter().map(|(at, line)| (&at.0, (at, line))));
+    let mut n_left_out = number_of.len() - shown.len();
+    let mut panel = |(rest, lines): PanelCells| {
+        let lines = grouped(lines.into_iter().map(|line| (line.0.clone(), line)));
         n_left_out += lines.len().saturating_sub(N_LINES);
         (rest, lines.into_iter().take(N_LINES).map(series).collect())
     };
-    let panels: Vec<PanelLines> = panels.into_iter().take(N_PANELS).map(&mut panel).collect();
+    let panels: Vec<PanelLines> = shown.into_iter().map(&mut panel).collect();
     let varying = |coordinate: &(String, String)| panels.iter().any(|(rest, _)| !rest.contains(coordinate));
     let titles: Vec<String> = panels
         .iter()
@@ -203,7 +213,8 @@ pub(super) fn chart(run: &ReportRun, plan: &ChartPlan) -> Option<(Chart, usize)>
         .into_iter()
         .zip(titles)
         .map(|((rest, mut series), title)| {
-            series.extend(guides(run, plan, (&rest, &places), &series, &xs, &y));
+            let mut cells = run.cells.iter().filter(|cell| place(run, plan, &companions, cell).1 == rest);
+            series.extend(guides(run, plan, &mut cells, &series, &xs, &y));
             Panel { title, x: x.clone(), y: y.clone(), series, tiles: Vec::new() }
         })
         .collect();
@@ -213,6 +224,9 @@ pub(super) fn chart(run: &ReportRun, plan: &ChartPlan) -> Option<(Chart, usize)>
 
 /// The coordinates that distinguish a panel, as keys and values, with its lines.
 type PanelLines = (Vec<(String, String)>, Vec<Series>);
+
+/// The coordinates that distinguish a panel, with the name of each cell's line and its points.
+type PanelCells = (Vec<(String, String)>, Vec<(String, Vec<PointInterval>)>);
 
 /// The name of a cell's line, and the coordinates of its panel.
 type Place = (String, Vec<(String, String)>);
@@ -227,8 +241,7 @@ fn line(run: &ReportRun, plan: &ChartPlan, cell_idx: usize) -> Option<Vec<PointI
     let at = |x: f64, (y, interval)| Some(vec![((x, y), interval)]);
     let x = match &plan.along {
         Along::Rounds => {
-            let known = cell.curve.rounds.iter().zip(&cell.curve.moments);
-            let known = known.filter_map(|(round, m)| m.as_ref().map(|m| (f64::from(*round), moments(m))));
+            let known = cell.curve.points().filter_map(|(round, (m, _))| m.map(|m| (f64::from(round), moments(&m))));
             return Some(known.map(|(x, (y, interval))| ((x, y), interval)).collect());
         }
         Along::Budgets => cell.epsilon().filter(|_| !cell.is_not_private()).or_else(|| swept_epsilon(cell))?,
@@ -295,9 +308,9 @@ fn named_companions(run: &ReportRun, along: &Along) -> String {
 fn place(run: &ReportRun, plan: &ChartPlan, companions: &[&str], cell: &CellData) -> Place {
     let broken = run.index.unguaranteed.contains(&cell.info.policy);
     let policy = format!("{}{}", cell.info.policy, if broken { " †" } else { "" });
-    let mut coordinates = vec![("policy".to_owned(), policy), ("environment".to_owned(), cell.info.environment.clone())];
-    let swept = cell.info.swept.iter().filter(|(key, _)| !is_on_x(&plan.along, key) && !companions.contains(&key.as_str()));
-    coordinates.extend(swept.map(|(key, value)| (key.clone(), swept_text(value))));
+    let mut coordinates = vec![("policy".to_owned(), policy), ("environment".to_owned(), cell.info.environment.to_string())];
+    let swept = cell.info.swept.iter().filter(|(key, _)| !is_on_x(&plan.along, key) && !companions.contains(&&**key));
+    coordinates.extend(swept.map(|(key, value)| (key.to_string(), swept_text(value))));
     let at = coordinates.iter().position(|(key, _)| *key == plan.by).unwrap_or(0);
     let (key, value) = coordinates.remove(at);
     (if key == "policy" { value } else { format!("{} = {value}", short_key(&key, &run.swept_keys())) }, coordinates)
@@ -334,12 +347,11 @@ fn axes(run: &ReportRun, plan: &ChartPlan, xs: &[f64], panels: &[PanelLines]) ->
 fn guides(
     run: &ReportRun,
     plan: &ChartPlan,
-    (rest, places): (&[(String, String)], &[Place]),
+    cells: &mut dyn Iterator<Item = &CellData>,
     series: &[Series],
     xs: &[f64],
     y: &Axis,
 ) -> Vec<Series> {
-    let cells = || run.cells.iter().zip(places).filter(|(_, place)| place.1 == rest).map(|(cell, _)| cell);
     let least = |points: &mut dyn Iterator<Item = (f64, f64)>| {
         points.filter(|(_, y)| 0.0 < *y).min_by(|left, right| left.1.total_cmp(&right.1))
     };
@@ -347,15 +359,21 @@ fn guides(
     match (plan.height, &plan.along) {
         (Height::Mean, Along::Rounds) if adds_up => {
             let lowest = least(&mut series.iter().filter_map(|line| line.points.last().copied()));
-            guide::shared(cells()).zip(lowest).map(|(guide, lowest)| guide.over_rounds(xs, lowest, y.low)).into_iter().collect()
+            guide::shared(cells).zip(lowest).map(|(guide, lowest)| guide.over_rounds(xs, lowest, y.low)).into_iter().collect()
         }
         (Height::Mean, Along::Key(key)) if adds_up && is_budget(key) && 0.0 < xs[0] => {
             let lowest =
                 least(&mut series.iter().filter_map(|line| line.points.first().copied()).filter(|point| point.0 == xs[0]));
-            guide::shared(cells()).zip(lowest).map(|(guide, lowest)| guide.over_budgets(xs, lowest)).into_iter().collect()
+            guide::shared(cells).zip(lowest).map(|(guide, lowest)| guide.over_budgets(xs, lowest)).into_iter().collect()
         }
         _ => plan.height.without_privacy().map(|height| Series::flat(height, xs)).into_iter().collect(),
     }
+}
+
+/// Returns a number that is ordered as `x` is, equal for both zeros.
+fn in_order(x: f64) -> i64 {
+    let bits = (x + 0.0).to_bits().cast_signed();
+    if bits < 0 { !(bits & i64::MAX) } else { bits }
 }
 
 pub(super) fn sort_by_x(line: &mut Series) {
@@ -365,12 +383,12 @@ pub(super) fn sort_by_x(line: &mut Series) {
     line.intervals = order.iter().map(|&i| line.interval(i)).collect();
 }
 
-/// Returns `plots/curves.csv`: mean, interval and quantiles of the curves' quantity at the plotted rounds of all cells.
-pub(super) fn curves_csv(run: &ReportRun) -> String {
-    let mut text = "cell,policy,round,mean,ci95_low,ci95_high,q05,q25,q50,q75,q95\n".to_owned();
-    for cell in &run.cells {
+/// Returns `plots/curves.csv`, cell by cell: mean, interval and quantiles of the curves' quantity at the plotted rounds.
+pub(super) fn curves_csv(run: &ReportRun) -> impl Iterator<Item = String> {
+    let lines = |cell: &CellData| {
+        let mut text = String::new();
         let policy = csv_text(&cell.info.policy).replace(['"', ',', '\n', '\r'], " ");
-        for ((round, moments), quantiles) in cell.curve.rounds.iter().zip(&cell.curve.moments).zip(&cell.curve.quantiles) {
+        for (round, (moments, quantiles)) in cell.curve.points() {
             let _ = write!(text, "{},{policy},{round}", cell.info.cell);
             let low_high = [moments.and_then(|m| m.low()), moments.and_then(|m| m.high())];
             let numbers = [moments.map(|m| m.mean)].into_iter().chain(low_high);
@@ -380,12 +398,10 @@ pub(super) fn curves_csv(run: &ReportRun) -> String {
             }
             text.push('\n');
         }
-        // A text that grows is copied whole: of a cell's length there are about as many as cells.
-        if cell.info.cell == 0 {
-            text.reserve(text.len().saturating_mul(run.cells.len()));
-        }
-    }
-    text
+        text
+    };
+    let header = "cell,policy,round,mean,ci95_low,ci95_high,q05,q25,q50,q75,q95\n".to_owned();
+    std::iter::once(header).chain(run.cells.iter().map(lines))
 }
 
 #[cfg(test)]

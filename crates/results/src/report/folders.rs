@@ -67,7 +67,7 @@ pub fn compare_folders(first: &Path, second: &Path, measure: Option<&str>) -> Re
     grid.column("difference", "difference", true);
     for ((here, there), differs) in pairs.iter().zip(holm(&p_values, 0.05)) {
         let mut row: Vec<String> = here.info.swept.iter().map(|(_, value)| swept_text(value)).collect();
-        row.push(here.info.policy.clone());
+        row.push(here.info.policy.to_string());
         row.extend([here, there].map(|cell| moments(cell.moments(words.measure))));
         row.push(if here.result_bits(words.measure) == there.result_bits(words.measure) {
             "same in every trial".to_owned()

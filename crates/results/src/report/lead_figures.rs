@@ -4,16 +4,17 @@
 
 use super::axis::Axis;
 use super::canvas::{Chart, Panel, Series, Tile};
-use super::cell_data::once_each;
+use super::cell_data::grouped;
 use super::collect::ReportRun;
 use super::compare::best_of;
 use super::figures::{Figure, Group, KEPT, sort_by_x};
 use super::page_tables::cut;
-use super::settings::{BudgetGroup, Settings, median};
+use super::settings::{Settings, median};
 use super::stats::Ratio;
 use super::text::{safe_name, share_text, short, short_key, swept_text};
 use crate::record::is_privacy_key;
 use privateer_config::params::Scalar;
+use std::collections::BTreeMap;
 
 /// Largest number of settings, and of policies of one setting, that have a line each.
 const N_LINES: usize = 6;
@@ -91,13 +92,15 @@ fn heat_maps(run: &ReportRun, settings: &Settings) -> Vec<Figure> {
         let value_of = |cell: usize| {
             let info = &run.cells[cell].info;
             match key {
-                "environment" => Some(Scalar::Text(info.environment.clone())),
-                "policy" => Some(Scalar::Text(info.policy.clone())),
+                "environment" => Some(Scalar::Text(info.environment.to_string())),
+                "policy" => Some(Scalar::Text(info.policy.to_string())),
                 key => run.cells[cell].swept(key).cloned(),
             }
         };
-        let candidates = settings.groups.iter().flat_map(|group| &group.candidates);
-        let values: Vec<Scalar> = once_each(candidates.filter_map(|&cell| value_of(cell)));
+        let candidates = settings.groups.iter().enumerate();
+        let candidates = candidates.flat_map(|(place, group)| group.candidates.iter().map(move |&cell| (place, cell)));
+        let of_value = grouped(candidates.filter_map(|at| Some((format!("{:?}", value_of(at.1)?), at))));
+        let values: Vec<Scalar> = of_value.iter().filter_map(|cells| value_of(cells[0].1)).collect();
         if values.len() < 2 {
             return None;
         }
@@ -105,16 +108,16 @@ fn heat_maps(run: &ReportRun, settings: &Settings) -> Vec<Figure> {
         let texts: Vec<String> = values.iter().map(|value| cut(&swept_text(value), 16)).collect();
         let epsilons: Vec<String> = settings.epsilons.iter().map(|epsilon| short(*epsilon)).collect();
         let mut tiles = Vec::new();
-        for (row, value) in values.iter().enumerate() {
+        for (row, (value, cells)) in values.iter().zip(of_value).enumerate() {
+            // The share of the best policy with this value, in each setting, by epsilon.
+            let mut played_at: BTreeMap<u64, Vec<Option<f64>>> = BTreeMap::new();
+            for cells in grouped(cells.into_iter().map(|(place, cell)| (place, (place, cell)))) {
+                let (epsilon, cells) = (settings.groups[cells[0].0].epsilon, cells.iter().map(|at| at.1).collect::<Vec<_>>());
+                let share = best_of(run, &cells).and_then(|best| Some(settings.share(best)?.value));
+                played_at.entry(epsilon.to_bits()).or_default().push(share);
+            }
             for (column, epsilon) in settings.epsilons.iter().enumerate() {
-                // The share of the best policy with this value, in each setting.
-                let with = |group: &BudgetGroup| {
-                    let cells = group.candidates.iter().copied().filter(|&cell| value_of(cell).as_ref() == Some(value));
-                    let cells: Vec<usize> = cells.collect();
-                    (!cells.is_empty()).then(|| Some(settings.share(best_of(run, &cells)?)?.value))
-                };
-                let here = settings.groups.iter().filter(|group| group.epsilon == *epsilon);
-                let played: Vec<Option<f64>> = here.filter_map(with).collect();
+                let played = played_at.remove(&epsilon.to_bits()).unwrap_or_default();
                 let mut shares: Vec<f64> = played.iter().copied().flatten().collect();
                 shares.sort_by(f64::total_cmp);
                 let unknown = match played.len() - shares.len() {
@@ -186,7 +189,6 @@ mod tests {
     use super::super::answer::Answer;
     use super::super::cell_data::CellIndex;
     use super::super::collect::tests::{OPEN, PRIVATE, Planted, planted};
-    use super::super::summary;
     use super::*;
 
     /// Returns a run over these epsilons in which the private policy keeps `shares` of 200, a setting each.
@@ -197,17 +199,18 @@ mod tests {
         for (setting, share) in shares.iter().enumerate() {
             for mut cell in played.clone() {
                 if let Some(epsilon) = cell.epsilon().filter(|_| !cell.is_not_private()) {
-                    cell.ends
+                    Arc::make_mut(&mut cell.ends)
                         .iter_mut()
                         .for_each(|end| end.values[1] += 240.0 - 200.0 * share(epsilon) - (40.0 + 60.0 / epsilon));
                 }
                 cell.info.cell = run.cells.len() as u32;
-                cell.info.swept.push(("environment.dimension".to_owned(), Scalar::Integer(setting as i64 + 1)));
+                let setting = ("environment.dimension".into(), Scalar::Integer(setting as i64 + 1));
+                cell.info.swept = cell.info.swept.iter().cloned().chain([setting]).collect();
                 run.cells.push(cell);
             }
         }
         run.index = CellIndex::of(&run.cells);
-        let settings = Settings::of(&run, &summary::rows(&run));
+        let settings = Settings::of(&run);
         (run, settings)
     }
 
@@ -250,7 +253,9 @@ mod tests {
         assert!(3 < n_figures && stems.len() == n_figures, "{stems:?}");
         for cell in &mut run.cells {
             let epsilon = cell.epsilon();
-            cell.info.policy += if epsilon == Some(4.0) { " of another kind" } else { "" };
+            if epsilon == Some(4.0) {
+                cell.info.policy = format!("{} of another kind", cell.info.policy).into();
+            }
         }
         run.index = CellIndex::of(&run.cells);
         let settings = Settings::of(&run, &rows);

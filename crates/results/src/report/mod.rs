@@ -42,7 +42,6 @@ pub use folders::{ComparedFolders, compare_folders};
 pub use grid::Grid;
 #[doc(hidden)]
 pub use page::PAGE_STYLE;
-pub use page_tables::TerminalTable;
 pub use share::Share;
 pub use stats::{Quantiles, Ratio, SampleMoments, widened};
 pub use summary::{SummaryRow, summary_columns};

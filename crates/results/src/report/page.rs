@@ -4,10 +4,10 @@ use super::answer::Answer;
 use super::canvas::parts;
 use super::cell_data::once_each;
 use super::collect::ReportRun;
+use super::compare::Costs;
 use super::figures::{Figure, Group, N_PANELS};
 use super::page_ledger::{ledger, provenance};
-use super::page_tables::{FALSE, facts, legend, misleading, numbers, results, shown};
-use super::summary::SummaryRow;
+use super::page_tables::{FALSE, facts, further_numbers, legend, misleading, results, shown};
 use super::words::capital;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 use privateer_config::facts::FactValue;
@@ -15,8 +15,8 @@ use privateer_config::facts::FactValue;
 /// Style of a page, as CSS.
 pub const PAGE_STYLE: &str = include_str!("page.css");
 
-pub(super) fn page(run: &ReportRun, rows: &[SummaryRow], answer: &Answer, figures: &[Figure], audit: Option<Markup>) -> String {
-    let sections = sections(run, rows, figures, audit);
+pub(super) fn page(run: &ReportRun, costs: &Costs, answer: &Answer, figures: &[Figure], audit: Option<Markup>) -> String {
+    let sections = sections(run, costs, figures, audit);
     let lead: Vec<(usize, &Figure)> = of_group(figures, None);
     let title = &run.manifest.spec_name;
     let misleading = misleading(run);
@@ -82,7 +82,7 @@ struct Section {
 }
 
 /// Returns the sections of the page; those without figures of their own are left out.
-fn sections(run: &ReportRun, rows: &[SummaryRow], figures: &[Figure], audit: Option<Markup>) -> Vec<Section> {
+fn sections(run: &ReportRun, costs: &Costs, figures: &[Figure], audit: Option<Markup>) -> Vec<Section> {
     let (words, n_points) = (&run.words, run.index.points.len());
     let draw = |group: Group| Some(of_group(figures, Some(group))).filter(|own| !own.is_empty()).map(|own| drawn(&own));
     let curves = |drawn: Markup| {
@@ -103,7 +103,7 @@ fn sections(run: &ReportRun, rows: &[SummaryRow], figures: &[Figure], audit: Opt
     let problem = html! { p { (run.manifest.environment_summary) } (facts(run)) };
     let all = [
         ("cost", "The cost of privacy".to_owned(), draw(Group::Cost)),
-        ("results", "Results".to_owned(), Some(results_text(run, rows))),
+        ("results", "Results".to_owned(), Some(results_text(run, costs))),
         ("swept", format!("{} against what was swept", capital(words.short)), draw(Group::Swept)),
         ("curves", format!("{} against the round", capital(words.curve)), draw(Group::Curves).map(curves)),
         ("ledger", "Privacy ledger".to_owned(), Some(ledger)),
@@ -114,16 +114,16 @@ fn sections(run: &ReportRun, rows: &[SummaryRow], figures: &[Figure], audit: Opt
     all.into_iter().filter_map(|(id, title, body)| Some(Section { id, title, body: body? })).collect()
 }
 
-fn results_text(run: &ReportRun, rows: &[SummaryRow]) -> Markup {
+fn results_text(run: &ReportRun, costs: &Costs) -> Markup {
     let words = &run.words;
     html! {
         p { (words.title()) " at the last round. All numbers are in " code { "summary.csv" } "." }
-        (results(run, rows).html())
+        (results(run, costs).html())
         @for note in legend(run) { p.note { (note) } }
         details open[words.estimates] {
             summary { "Further numbers of every cell" }
             p {
-                @if rows.iter().any(|row| row.cost.is_some()) {
+                @if costs.iter().any(Option::is_some) {
                     "Learnt: (guessing − private) / (guessing − reference). Times without privacy: ratio of the means. Both with \
                      paired 95 % intervals, one by one (Fieller). "
                 }
@@ -132,7 +132,7 @@ fn results_text(run: &ReportRun, rows: &[SummaryRow]) -> Markup {
                      tenths of the rounds."
                 }
             }
-            (numbers(run, rows, true).html())
+            (further_numbers(run, costs).html())
         }
     }
 }

@@ -2,11 +2,11 @@
 
 use super::cell_data::{CellData, grouped, once_each};
 use super::collect::ReportRun;
-use super::compare::{candidates, leaders};
+use super::compare::{Costs, candidates, leaders};
 use super::grid::Grid;
 use super::share::Share;
 use super::stats::SampleMoments;
-use super::summary::SummaryRow;
+use super::summary::averages;
 use super::text::{plus_minus, ratio_text, share_text, short, short_key, swept_text};
 use super::words::names;
 use crate::record::{GroupedWarnings, Role, grouped_warnings, is_privacy_key};
@@ -105,10 +105,12 @@ fn swept_values(cells: &[&CellData]) -> Vec<String> {
 }
 
 /// Returns the results: one row per sweep point, one column per policy; one row per cell where policies are many.
-pub(super) fn results(run: &ReportRun, rows: &[SummaryRow]) -> Grid {
+pub(super) fn results(run: &ReportRun, costs: &Costs) -> Grid {
     let policies = run.policies();
     if N_COLUMNS < policies.len() || run.index.points.iter().any(|point| policies.len() < point.len()) {
-        return Grid { notes: Vec::new(), ..numbers(run, rows, false) };
+        let (mut grid, n_more) = numbers(run, costs, false, N_PAGE_ROWS);
+        grid.notes = more_rows(n_more);
+        return grid;
     }
     let drawn = run.with_references_everywhere();
     let (run, points) = (drawn.as_ref(), &drawn.index.points);
@@ -121,34 +123,53 @@ pub(super) fn results(run: &ReportRun, rows: &[SummaryRow]) -> Grid {
         grid.column("environment", "environment", false);
     }
     policies.iter().for_each(|policy| grid.column(policy, policy, true));
-    let at = |point: &[usize], policy: &str| point.iter().copied().find(|&cell| run.cells[cell].info.policy == policy);
-    for point in points {
+    let at = |point: &[usize], policy: &str| point.iter().copied().find(|&cell| *run.cells[cell].info.policy == *policy);
+    for point in points.iter().take(N_PAGE_ROWS) {
         let first = &run.cells[point[0]].info;
         let mut row: Vec<String> = first.swept.iter().map(|(_, value)| swept_text(value)).collect();
-        row.extend(labelled.then(|| first.environment.clone()));
+        row.extend(labelled.then(|| first.environment.to_string()));
         row.extend(policies.iter().map(|policy| match at(point, policy) {
             Some(cell) => format!("{}{}", moments(run.cells[cell].moments(run.words.measure)), marks[cell]),
             None => "–".to_owned(),
         }));
         grid.rows.push(row);
     }
+    grid.notes.extend(more_rows(points.len() - grid.rows.len()));
     grid
 }
 
-/// Returns one row per cell with its numbers; cells of one policy with the very same results share a row.
+/// Largest number of rows of a table of the page: a browser shows no more of them in a second.
+const N_PAGE_ROWS: usize = 10_000;
+
+/// Returns the note on rows that a table of the page leaves out.
+pub(super) fn more_rows(n_more: usize) -> Vec<String> {
+    let note = (0 < n_more)
+        .then(|| format!("{n_more} more rows: `privateer report DIR --table` prints all, `summary.csv` has every cell."));
+    note.into_iter().collect()
+}
+
+/// Returns the numbers of every cell, as [`numbers`], with the note on rows that the page leaves out.
+pub(super) fn further_numbers(run: &ReportRun, costs: &Costs) -> Grid {
+    let (mut grid, n_more) = numbers(run, costs, true, N_PAGE_ROWS);
+    grid.notes.extend(more_rows(n_more));
+    grid
+}
+
+/// Returns one row per cell with its numbers, and how many rows more than `most` there are; cells of one policy with the very same
+/// results share a row.
 ///
 /// `full` adds further quantities and the fitted exponent.
-pub(super) fn numbers(run: &ReportRun, rows: &[SummaryRow], full: bool) -> Grid {
+pub(super) fn numbers(run: &ReportRun, costs: &Costs, full: bool, most: usize) -> (Grid, usize) {
     let (words, keys, marks) = (&run.words, run.swept_keys(), marks(run));
-    let has_costs = rows.iter().any(|row| row.cost.is_some());
+    let has_costs = costs.iter().any(Option::is_some);
     let per_round = words.adds_up && words.measure == words.columns[0].1;
-    let has_exponent = full && rows.iter().any(|row| row.exponent.is_some()) && !words.estimates;
+    let has_exponent = full && run.cells.iter().any(|cell| cell.exponent.is_some()) && !words.estimates;
     let others = &words.others[..if full { words.others.len() } else { words.others.len().min(1) }];
     let mut grid = Grid::default();
     keys.iter().for_each(|key| grid.column(short_key(key, &keys), key, false));
     grid.column(words.who, words.who, false);
     grid.column(words.short, words.measure.name(), true);
-    let has_shares = rows.iter().any(|row| row.cost.is_some_and(|cost| cost.share.is_some()));
+    let has_shares = costs.iter().flatten().any(|cost| cost.share.is_some());
     if has_shares {
         grid.column("learnt", "share", true);
     }
@@ -162,34 +183,38 @@ pub(super) fn numbers(run: &ReportRun, rows: &[SummaryRow], full: bool) -> Grid 
     if has_exponent {
         grid.column("exponent", words.exponent, true);
     }
-    let references: BTreeSet<usize> = rows.iter().filter_map(|row| row.cost).map(|cost| cost.reference).collect();
+    let references: BTreeSet<usize> = costs.iter().flatten().map(|cost| cost.reference).collect();
+    let policy = |i: usize| format!("{}{}", cut(&run.cells[i].info.policy, if full { 80 } else { 32 }), marks[i]);
     // The texts of a row after the swept values.
-    let lines = run.cells.iter().zip(rows).enumerate().map(|(i, (cell, row))| {
-        let mut line = vec![format!("{}{}", cut(&cell.info.policy, if full { 80 } else { 32 }), marks[i])];
-        line.push(moments(cell.moments(words.measure)));
+    let line = |i: usize| {
+        let (cell, cost) = (&run.cells[i], costs[i].as_deref());
+        let mut line = vec![policy(i), moments(cell.moments(words.measure))];
         if has_shares {
             let said = |share: Share| share.left.map_or("reference no better".to_owned(), share_text);
-            line.push(row.cost.and_then(|cost| cost.share).map_or(String::new(), said));
+            line.push(cost.and_then(|cost| cost.share).map_or(String::new(), said));
         }
         if has_costs {
-            line.push(match row.cost {
+            line.push(match cost {
                 Some(cost) => cost.ratio.map_or("–".to_owned(), ratio_text),
                 None => if references.contains(&i) { "1 (reference)" } else { "" }.to_owned(),
             });
         }
         if per_round {
-            line.push(row.average_regret.map_or("–".to_owned(), |m| short(m.mean)));
+            line.push(SampleMoments::of(&averages(words, cell)).map_or("–".to_owned(), |m| short(m.mean)));
         }
         line.extend(others.iter().map(|other| moments(cell.moments(*other))));
         if has_exponent {
-            line.push(row.exponent.map_or("–".to_owned(), |exponent| format!("{exponent:.2}").replace('-', "−")));
+            line.push(cell.exponent.map_or("–".to_owned(), |exponent| format!("{exponent:.2}").replace('-', "−")));
         }
-        let same = (line[..2].to_vec(), cell.result_bits(words.measure));
-        (same, (line, cell))
-    });
-    for lines in grouped(lines) {
-        let cells: Vec<&CellData> = lines.iter().map(|(_, cell)| *cell).collect();
-        grid.rows.push(swept_values(&cells).into_iter().chain(lines[0].0.iter().cloned()).collect());
+        line
+    };
+    let same = |i: usize| ((policy(i), run.cells[i].result_bits(words.measure)), i);
+    let groups = grouped((0..run.cells.len()).map(same));
+    for places in &groups {
+        let cells: Vec<&CellData> = places.iter().map(|&place| &run.cells[place]).collect();
+        if grid.rows.len() < most {
+            grid.rows.push(swept_values(&cells).into_iter().chain(line(places[0])).collect());
+        }
         if 1 < cells.len() {
             let note = format!("{}, {} sweep points in one row: {}.", cells[0].info.policy, cells.len(), why_same(&cells));
             if !grid.notes.contains(&note) {
@@ -197,7 +222,8 @@ pub(super) fn numbers(run: &ReportRun, rows: &[SummaryRow], full: bool) -> Grid 
             }
         }
     }
-    grid
+    let n_more = groups.len() - grid.rows.len();
+    (grid, n_more)
 }
 
 /// Largest number of rows of the terminal's table.
@@ -211,54 +237,38 @@ pub(super) const FALSE: &str = "The answer below is false while this stands:";
 
 /// Returns the settings of all cells that mislead.
 pub(super) fn misleading(run: &ReportRun) -> GroupedWarnings {
-    grouped_warnings(run.cells.iter().map(|cell| (cell.info.label.as_str(), cell.info.warnings.as_slice())))
+    grouped_warnings(run.cells.iter().map(|cell| (|| cell.info.label(), cell.info.warnings.as_slice())))
 }
 
-/// Holds the table of a report for a terminal, with its legend.
-#[derive(Clone, Debug, PartialEq)]
-pub struct TerminalTable {
-    grid: Grid,
-    /// Sentences on rows that cells share, which are of all rows.
-    shared: Vec<String>,
-    /// What makes the answer false.
-    pub warnings: Vec<String>,
+/// Returns what makes the answer false.
+pub(super) fn false_while(run: &ReportRun) -> Vec<String> {
+    misleading(run).falsifying.iter().map(|line| format!("{FALSE} {line}")).collect()
 }
 
-impl TerminalTable {
-    pub(super) fn of(run: &ReportRun, rows: &[SummaryRow]) -> Self {
-        let mut grid = numbers(run, rows, false);
-        let shared = std::mem::replace(&mut grid.notes, legend(run));
-        if rows.iter().any(|row| row.cost.is_some()) && 1 < run.manifest.trials {
-            let text = "times without privacy: ratio of means with its paired 95 % interval, one by one (Fieller).";
-            grid.notes.push(text.to_owned());
-        }
-        if rows.iter().any(|row| row.cost.is_some_and(|cost| cost.share.is_some())) {
-            let text = "learnt: the share of what the policy without privacy gains over guessing, likewise.";
-            grid.notes.push(text.to_owned());
-        }
-        let warnings = misleading(run).falsifying.iter().map(|line| format!("{FALSE} {line}")).collect();
-        Self { grid, shared, warnings }
+/// Returns the table for a terminal, with its legend: at most 25 rows unless `all` are wanted, and lines of at most `width` columns,
+/// where given.
+pub(super) fn terminal_table(run: &ReportRun, costs: &Costs, width: Option<usize>, all: bool) -> String {
+    let (mut grid, n_more) = numbers(run, costs, false, if all { usize::MAX } else { N_ROWS });
+    // Sentences on rows that cells share are of all rows.
+    let mut notes = std::mem::replace(&mut grid.notes, legend(run));
+    if costs.iter().any(Option::is_some) && 1 < run.manifest.trials {
+        let text = "times without privacy: ratio of means with its paired 95 % interval, one by one (Fieller).";
+        grid.notes.push(text.to_owned());
     }
-
-    /// Returns the table as text: at most 25 rows unless `all` are wanted, and lines of at most `width` columns, where given.
-    pub fn text(&self, width: Option<usize>, all: bool) -> String {
-        let mut grid = self.grid.clone();
-        let mut notes = Vec::new();
-        if !all && N_ROWS < grid.rows.len() {
-            let more = grid.rows.len() - N_ROWS;
-            grid.rows.truncate(N_ROWS);
-            notes.push(format!("{more} more rows: `privateer report DIR --table` prints all, `summary.csv` has every cell."));
-        } else {
-            notes.extend(self.shared.iter().cloned());
-        }
-        let left_out = width.map_or(Vec::new(), |width| grid.fit(width));
-        if !left_out.is_empty() {
-            grid.notes.retain(|note| !left_out.iter().any(|title| note.starts_with(&format!("{title}: "))));
-            notes.push(format!("Columns without room here: {}; `report.html` has them.", left_out.join(", ")));
-        }
-        grid.notes.splice(0..0, notes);
-        grid.plain()
+    if costs.iter().flatten().any(|cost| cost.share.is_some()) {
+        let text = "learnt: the share of what the policy without privacy gains over guessing, likewise.";
+        grid.notes.push(text.to_owned());
     }
+    if 0 < n_more {
+        notes = more_rows(n_more);
+    }
+    let left_out = width.map_or(Vec::new(), |width| grid.fit(width));
+    if !left_out.is_empty() {
+        grid.notes.retain(|note| !left_out.iter().any(|title| note.starts_with(&format!("{title}: "))));
+        notes.push(format!("Columns without room here: {}; `report.html` has them.", left_out.join(", ")));
+    }
+    grid.notes.splice(0..0, notes);
+    grid.plain()
 }
 
 /// Cuts a text that is longer than `widest` characters.
@@ -270,7 +280,7 @@ pub(super) fn cut(text: &str, widest: usize) -> String {
 }
 
 pub(super) fn policies_of(cells: &[&CellData]) -> String {
-    once_each(cells.iter().map(|cell| cell.info.policy.as_str())).join(", ")
+    once_each(cells.iter().map(|cell| &*cell.info.policy)).join(", ")
 }
 
 /// Returns the facts: those that all cells share as a list, the others with one column per distinct set.
@@ -337,21 +347,20 @@ pub(super) fn shown(value: &Value) -> String {
 #[cfg(test)]
 mod tests {
     use super::super::collect::tests::{OPEN, PRIVATE, Planted, planted};
-    use super::super::summary;
+    use super::super::compare::costs;
     use super::*;
 
     fn tables(policies: &[Planted]) -> (Grid, String) {
         let run = planted(&[0.5, 2.0], policies, 6);
-        let rows = summary::rows(&run);
-        (results(&run, &rows), TerminalTable::of(&run, &rows).text(None, false))
+        let costs = costs(&run);
+        (results(&run, &costs), terminal_table(&run, &costs, None, false))
     }
 
     #[test]
     fn a_terminal_gets_the_first_rows_of_a_large_sweep() {
         let epsilons: Vec<f64> = (1..=60).map(|step| 0.1 * f64::from(step)).collect();
         let run = planted(&epsilons, &[Planted { level: |epsilon| 90.0 / epsilon, ..PRIVATE }, OPEN], 3);
-        let table = TerminalTable::of(&run, &summary::rows(&run));
-        let [first, whole] = [false, true].map(|all| table.text(Some(120), all));
+        let [first, whole] = [false, true].map(|all| terminal_table(&run, &costs(&run), Some(120), all));
         let is_row = |line: &&str| line.starts_with(|c: char| c.is_ascii_digit()) && line.contains("  tgp-ucb");
         let rows = |text: &str| text.lines().filter(is_row).count();
         // One row is the reference's.

@@ -4,9 +4,8 @@
 
 use super::cell_data::{CellData, grouped};
 use super::collect::ReportRun;
-use super::compare::{PrivacyCost, best_of, candidates};
+use super::compare::{Costs, best_of, candidates, costs};
 use super::stats::Ratio;
-use super::summary::SummaryRow;
 use super::text::short;
 use crate::record::is_privacy_key;
 use privateer_config::params::Scalar;
@@ -41,12 +40,14 @@ pub(super) struct Settings {
     pub(super) horizons: Vec<f64>,
     /// In canonical order.
     pub(super) groups: Vec<BudgetGroup>,
+    /// Places of the groups of each epsilon, in the order of `epsilons`.
+    pub(super) groups_at: Vec<Vec<usize>>,
     /// What privacy costs in each cell.
-    pub(super) costs: Vec<Option<PrivacyCost>>,
+    pub(super) costs: Costs,
 }
 
 impl Settings {
-    pub(super) fn of(run: &ReportRun, rows: &[SummaryRow]) -> Self {
+    pub(super) fn of(run: &ReportRun) -> Self {
         let many_environments = run.cells.iter().any(|cell| cell.info.environment != run.cells[0].info.environment);
         let (mut names, mut setting_of): (Vec<String>, _) = (Vec::new(), BTreeMap::new());
         let placed = run.cells.iter().enumerate().filter_map(|(cell_idx, cell)| {
@@ -55,7 +56,7 @@ impl Settings {
             // The budget of inputs is another one than that of rewards.
             let is_other = |key: &str| cell.info.ledger.reward.epsilon.is_some() && key == "curator.epsilon";
             let values = cell.info.swept.iter().filter(|(key, _)| !is_privacy_key(key) || is_other(key));
-            let environment = many_environments.then(|| cell.info.environment.clone());
+            let environment = many_environments.then(|| cell.info.environment.to_string());
             let name = environment.into_iter().chain(values.map(|swept| run.stated(swept))).collect::<Vec<_>>().join(", ");
             let setting = *setting_of.entry(name.clone()).or_insert(names.len());
             if setting == names.len() {
@@ -71,9 +72,7 @@ impl Settings {
         };
         let placed = grouped(placed.map(|(place, cell)| (place, (place, cell))));
         let groups: Vec<BudgetGroup> = placed.into_iter().map(group).collect();
-        let mut epsilons: Vec<f64> = groups.iter().map(|group| group.epsilon).collect();
-        epsilons.sort_by(f64::total_cmp);
-        epsilons.dedup();
+        let (epsilons, groups_at) = by_epsilon(&groups);
         let horizon = |group: &BudgetGroup| match run.cells[group.cells[0]].swept("rounds") {
             Some(&Scalar::Integer(rounds)) => rounds as f64,
             _ => f64::NAN,
@@ -84,18 +83,24 @@ impl Settings {
         let held = |group: &BudgetGroup| -> BTreeSet<(&str, String)> {
             let of = |cell: &usize| {
                 let ledger = &run.cells[*cell].info.ledger.reward;
-                (run.cells[*cell].info.policy.as_str(), format!("{:?}", ledger.threat_model.adversary))
+                (&*run.cells[*cell].info.policy, format!("{:?}", ledger.threat_model.adversary))
             };
             group.cells.iter().map(of).collect()
         };
         let mut held_by = BTreeMap::new();
         let are_alike = groups.iter().all(|group| *held_by.entry(group.setting).or_insert_with(|| held(group)) == held(group));
-        Self { epsilons, names, are_alike, horizons, groups, costs: rows.iter().map(|row| row.cost).collect() }
+        Self { epsilons, names, are_alike, horizons, groups, groups_at, costs: costs(run) }
     }
 
     /// Returns the share that a private cell keeps; `None` where it is unknown.
     pub(super) fn share(&self, cell_idx: usize) -> Option<Ratio> {
-        self.costs[cell_idx]?.share?.left
+        self.costs[cell_idx].as_ref()?.share?.left
+    }
+
+    /// Returns the groups of one of the epsilons.
+    pub(super) fn at(&self, epsilon: f64) -> impl Iterator<Item = &BudgetGroup> {
+        let here = self.epsilons.binary_search_by(|known| known.total_cmp(&epsilon)).ok();
+        here.into_iter().flat_map(|here| &self.groups_at[here]).map(|&group| &self.groups[group])
     }
 
     /// Returns the group of which the answer speaks: the first setting at the epsilon next to 1.
@@ -106,8 +111,7 @@ impl Settings {
 
     /// Returns the share of the best policy in each setting at an epsilon, where it is known, ascending.
     pub(super) fn shares_at(&self, epsilon: f64) -> Vec<f64> {
-        let here = self.groups.iter().filter(|group| group.epsilon == epsilon);
-        let mut shares: Vec<f64> = here.filter_map(|group| Some(self.share(group.best?)?.value)).collect();
+        let mut shares: Vec<f64> = self.at(epsilon).filter_map(|group| Some(self.share(group.best?)?.value)).collect();
         shares.sort_by(f64::total_cmp);
         shares
     }
@@ -140,7 +144,7 @@ impl Settings {
             return shares;
         }
         let median = |epsilon: &f64| {
-            let mut shares: Vec<f64> = self.groups.iter().filter(|group| group.epsilon == *epsilon).map(share).collect();
+            let mut shares: Vec<f64> = self.at(*epsilon).map(share).collect();
             shares.sort_by(f64::total_cmp);
             (*epsilon, median(&shares).unwrap_or(f64::NEG_INFINITY))
         };
@@ -215,6 +219,16 @@ impl Settings {
     }
 }
 
+/// Returns the epsilons of groups, ascending, with the places of their groups.
+fn by_epsilon(groups: &[BudgetGroup]) -> (Vec<f64>, Vec<Vec<usize>>) {
+    let mut by_bits: BTreeMap<u64, Vec<usize>> = BTreeMap::new();
+    for (place, group) in groups.iter().enumerate() {
+        by_bits.entry(group.epsilon.to_bits()).or_default().push(place);
+    }
+    // Positive numbers are ordered as their bits are.
+    by_bits.into_iter().map(|(bits, places)| (f64::from_bits(bits), places)).unzip()
+}
+
 /// Returns the median of ascending numbers.
 pub(super) fn median(ascending: &[f64]) -> Option<f64> {
     let middle = ascending.len() / 2;
@@ -243,6 +257,7 @@ fn rounded_up(x: f64) -> f64 {
 
 #[cfg(test)]
 mod tests {
+    use super::super::compare::PrivacyCost;
     use super::super::share::Share;
     use super::super::stats::SampleMoments;
     use super::*;
@@ -257,6 +272,7 @@ mod tests {
             are_alike: true,
             horizons: Vec::new(),
             groups: Vec::new(),
+            groups_at: Vec::new(),
             costs: Vec::new(),
         };
         let learnt = SampleMoments::of(&[1.0]).expect("a number");
@@ -264,15 +280,12 @@ mod tests {
             for (&epsilon, share) in epsilons.iter().zip(*shares) {
                 let cell = found.costs.len();
                 let left = share.map(|value| Ratio { value, interval: Some((value - 0.05, value + 0.05)) });
-                found.costs.push(Some(PrivacyCost {
-                    reference: 0,
-                    excess: None,
-                    ratio: None,
-                    share: Some(Share { learnt, left }),
-                }));
+                let share = Some(Share { learnt, left });
+                found.costs.push(Some(Box::new(PrivacyCost { reference: 0, excess: None, ratio: None, share })));
                 found.groups.push(BudgetGroup { epsilon, setting, cells: vec![cell], candidates: vec![cell], best: Some(cell) });
             }
         }
+        (found.epsilons, found.groups_at) = by_epsilon(&found.groups);
         found
     }
 

@@ -49,7 +49,7 @@ fn gains(run: &ReportRun, cell: &CellData, quantity: Quantity) -> Option<Vec<f64
         Quantity::RecommendedRegret => (Quantity::CumulativeRegret, f64::from(guess.last_round)),
         other => (other, 1.0),
     };
-    let pairs = cell.ends.iter().zip(&guess.ends);
+    let pairs = cell.ends.iter().zip(guess.ends.iter());
     Some(pairs.map(|(end, other)| sign * (guess.at_end(other, played) / per - cell.at_end(end, quantity))).collect())
 }
 

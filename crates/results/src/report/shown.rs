@@ -21,21 +21,22 @@ pub(super) fn shown<T: Serialize + DeserializeOwned>(value: &T) -> Result<T, Err
 
 /// Makes every text of the cells safe to show; values that cells share stay shared.
 pub(super) fn show_cells(cells: &mut [CellInfo]) -> Result<(), Error> {
-    let (mut ledgers, mut facts, mut values) =
-        (ShownValues(BTreeMap::new()), ShownValues(BTreeMap::new()), ShownValues(BTreeMap::new()));
+    let (mut ledgers, mut facts) = (ShownValues(BTreeMap::new()), ShownValues(BTreeMap::new()));
+    let (mut values, mut warnings) = (ShownValues(BTreeMap::new()), ShownValues(BTreeMap::new()));
     for cell in cells {
         ledgers.show(&mut cell.ledger)?;
         facts.show(&mut cell.facts)?;
         cell.resolved.values_mut().try_for_each(|section| values.show(section))?;
-        [&mut cell.label, &mut cell.policy, &mut cell.environment].into_iter().for_each(show_text);
-        for (key, value) in &mut cell.swept {
-            show_text(key);
-            if let Scalar::Text(text) = value {
-                show_text(text);
+        warnings.show(&mut cell.warnings)?;
+        [&mut cell.policy, &mut cell.environment].into_iter().for_each(show_word);
+        let is_plain = |text: &str| matches!(printable(text), Cow::Borrowed(_));
+        if cell.swept.iter().any(|(key, value)| !is_plain(key) || matches!(value, Scalar::Text(text) if !is_plain(text))) {
+            for (key, value) in Arc::make_mut(&mut cell.swept) {
+                show_word(key);
+                if let Scalar::Text(text) = value {
+                    show_text(text);
+                }
             }
-        }
-        for warning in &mut cell.warnings {
-            show_text(&mut warning.text);
         }
     }
     Ok(())
@@ -63,6 +64,12 @@ impl<T: Serialize + DeserializeOwned + PartialEq> ShownValues<T> {
 fn show_text(text: &mut String) {
     if let Cow::Owned(shown) = printable(text) {
         *text = shown;
+    }
+}
+
+fn show_word(word: &mut Arc<str>) {
+    if let Cow::Owned(shown) = printable(word) {
+        *word = shown.into();
     }
 }
 

@@ -2,14 +2,13 @@
 
 use super::cell_data::CellData;
 use super::collect::ReportRun;
-use super::compare::{Paired, PrivacyCost, cost, paired};
+use super::compare::{Costs, Paired, PrivacyCost, paired};
 use super::stats::{Quantiles, SampleMoments};
 use super::text::{csv_text, number};
 use super::words::ReportWords;
 use crate::record::{Measures, Quantity};
-use privateer_config::error::Error;
 use privateer_config::params::Scalar;
-use std::path::Path;
+use std::sync::Arc;
 
 /// Holds the numbers of one cell; `None` if too few trials or no finite values make one undefined.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -17,11 +16,11 @@ pub struct SummaryRow {
     /// Index of the cell.
     pub cell: u32,
     /// The cell's policy.
-    pub policy: String,
+    pub policy: Arc<str>,
     /// The cell's environment.
-    pub environment: String,
+    pub environment: Arc<str>,
     /// The cell's swept keys.
-    pub swept: Vec<(String, Scalar)>,
+    pub swept: Arc<[(Arc<str>, Scalar)]>,
     /// Number of trials.
     pub trials: usize,
     /// Number of rounds of each trial.
@@ -50,26 +49,17 @@ pub struct SummaryRow {
     pub exponent: Option<f64>,
 }
 
-/// Returns the rows, in the order of cells.
-pub(super) fn rows(run: &ReportRun) -> Vec<SummaryRow> {
-    let row = |(cell_idx, cell): (usize, &CellData)| {
-        let first = run.index.points[run.index.point_of[cell_idx]][0];
-        let gap = (first != cell_idx).then(|| paired(cell, &run.cells[first], run.words.columns[0].1)).flatten();
-        row(&run.words, cell, gap, cost(run, cell_idx))
-    };
-    run.cells.iter().enumerate().map(row).collect()
-}
-
-fn row(words: &ReportWords, cell: &CellData, paired_difference: Option<Paired>, cost: Option<PrivacyCost>) -> SummaryRow {
-    let [(_, main), (_, second)] = words.columns;
-    let finals = cell.finals(main);
-    let averages: Vec<f64> = finals.iter().map(|regret| regret / f64::from(cell.last_round)).collect();
-    let seconds = cell.finals(second);
+/// Returns the numbers of a cell.
+pub(super) fn row(run: &ReportRun, costs: &Costs, cell_idx: usize) -> SummaryRow {
+    let [(_, main), (_, second)] = run.words.columns;
+    let cell = &run.cells[cell_idx];
+    let first = run.index.points[run.index.point_of[cell_idx]][0];
+    let (finals, averages, seconds) = (cell.finals(main), averages(&run.words, cell), cell.finals(second));
     SummaryRow {
         cell: cell.info.cell,
-        policy: cell.info.policy.clone(),
-        environment: cell.info.environment.clone(),
-        swept: cell.info.swept.clone(),
+        policy: Arc::clone(&cell.info.policy),
+        environment: Arc::clone(&cell.info.environment),
+        swept: Arc::clone(&cell.info.swept),
         trials: cell.ends.len(),
         rounds: cell.last_round,
         main: SampleMoments::of(&finals),
@@ -79,30 +69,36 @@ fn row(words: &ReportWords, cell: &CellData, paired_difference: Option<Paired>, 
         second: SampleMoments::of(&seconds),
         second_quantiles: Quantiles::of(&seconds),
         recommended_regret: cell.moments(Quantity::RecommendedRegret),
-        paired_difference,
-        cost,
+        paired_difference: (first != cell_idx).then(|| paired(cell, &run.cells[first], main)).flatten(),
+        cost: costs[cell_idx].as_deref().copied(),
         exponent: cell.exponent,
     }
 }
 
-pub(super) fn csv(path: &Path, words: &ReportWords, rows: &[SummaryRow]) -> Result<Vec<u8>, Error> {
-    let io = |source: csv::Error| Error::io("write the summary", path, source.into());
-    let mut writer = csv::Writer::from_writer(Vec::new());
-    writer.write_record(header(words, rows)).map_err(io)?;
-    for row in rows {
-        writer.write_record(fields(words, row).into_iter().map(|(_, field)| field)).map_err(io)?;
-    }
-    writer.into_inner().map_err(|source| Error::io("write the summary", path, source.into_error()))
+/// Returns the regret per round at the last round of each trial.
+pub(super) fn averages(words: &ReportWords, cell: &CellData) -> Vec<f64> {
+    cell.finals(words.columns[0].1).iter().map(|regret| regret / f64::from(cell.last_round)).collect()
+}
+
+/// Returns `summary.csv` line by line.
+pub(super) fn csv<'r>(run: &'r ReportRun, costs: &'r Costs) -> impl Iterator<Item = String> + 'r {
+    let columns = header(&run.words, &run.cells.first().map_or_else(SummaryRow::default, |_| row(run, costs, 0)));
+    let rows = (0..run.cells.len()).map(|cell_idx| fields(&run.words, &row(run, costs, cell_idx)));
+    std::iter::once(columns).chain(rows.map(|row| row.into_iter().map(|(_, field)| field).collect())).map(|fields| {
+        let mut line = csv::Writer::from_writer(Vec::new());
+        // Writing to memory does not fail.
+        let _ = line.write_record(fields);
+        line.into_inner().map_or(String::new(), |line| String::from_utf8_lossy(&line).into_owned())
+    })
 }
 
 /// Returns the columns of `summary.csv` for a kind of run, without those of swept keys.
 pub fn summary_columns(measures: Measures) -> Vec<String> {
-    header(&ReportWords::of(measures, false, None), &[])
+    header(&ReportWords::of(measures, false, None), &SummaryRow::default())
 }
 
-fn header(words: &ReportWords, rows: &[SummaryRow]) -> Vec<String> {
-    let none = SummaryRow::default();
-    fields(words, rows.first().unwrap_or(&none)).into_iter().map(|(column, _)| column).collect()
+fn header(words: &ReportWords, row: &SummaryRow) -> Vec<String> {
+    fields(words, row).into_iter().map(|(column, _)| column).collect()
 }
 
 /// Returns the columns of a row and its fields.
@@ -157,13 +153,14 @@ fn fields(words: &ReportWords, row: &SummaryRow) -> Vec<(String, String)> {
 #[cfg(test)]
 mod tests {
     use super::super::collect::tests::{OPEN, PRIVATE, planted};
+    use super::super::compare::costs;
     use super::*;
     use std::collections::BTreeMap;
 
     fn table(epsilons: &[f64], n_trials: u32) -> Vec<BTreeMap<String, String>> {
         let run = planted(epsilons, &[OPEN, PRIVATE], n_trials);
-        let bytes = csv(Path::new("x"), &run.words, &rows(&run)).expect("csv");
-        let mut reader = csv::Reader::from_reader(bytes.as_slice());
+        let text: String = csv(&run, &costs(&run)).collect();
+        let mut reader = csv::Reader::from_reader(text.as_bytes());
         reader.deserialize().map(|row| row.expect("row")).collect()
     }
 

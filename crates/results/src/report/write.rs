@@ -2,15 +2,17 @@
 
 use super::answer::Answer;
 use super::collect::ReportRun;
+use super::compare::Costs;
 use super::lead_figures::lead_figures;
 use super::page::page;
-use super::page_tables::TerminalTable;
+use super::page_tables::{false_while, terminal_table};
 use super::settings::Settings;
 use super::summary::SummaryRow;
 use super::{figures, page_audit, summary};
-use crate::record::{FileState, WrittenRows, compare_file, remove_unfinished, write_whole};
+use crate::record::{FileState, WrittenRows, compare_file, remove_unfinished, write_pieces};
 use privateer_config::error::Error;
 use std::fs;
+use std::iter::once;
 use std::path::{Path, PathBuf};
 
 const SUMMARY_NAME: &str = "summary.csv";
@@ -25,14 +27,14 @@ pub fn exists(out: &Path) -> bool {
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Outcome {
-    /// One row per cell.
-    pub summary: Vec<SummaryRow>,
+    run: ReportRun,
+    costs: Costs,
     /// Path of the page.
     pub report_path: PathBuf,
     /// Path of the summary file.
     pub summary_path: PathBuf,
-    /// The table for the terminal.
-    pub table: TerminalTable,
+    /// What makes the answer false.
+    pub warnings: Vec<String>,
     /// The answer over all settings, in at most two sentences.
     pub answer: Vec<String>,
     /// The least epsilon, or where runs differ in their number of rounds alone the least number of rounds, from which on at least 80 % of what can be learnt is kept, in the median over settings, interpolated.
@@ -41,6 +43,23 @@ pub struct Outcome {
     pub best: Vec<(f64, usize)>,
     /// Number of removed unfinished files, left by killed commands.
     pub removed: usize,
+}
+
+impl Outcome {
+    /// Returns the number of cells.
+    pub fn n_cells(&self) -> usize {
+        self.run.cells.len()
+    }
+
+    /// Returns the numbers of a cell, less than [`Outcome::n_cells`].
+    pub fn row(&self, cell: usize) -> SummaryRow {
+        summary::row(&self.run, &self.costs, cell)
+    }
+
+    /// Returns the table for a terminal: at most 25 rows unless `all` are wanted, and lines of at most `width` columns, where given.
+    pub fn table(&self, width: Option<usize>, all: bool) -> String {
+        terminal_table(&self.run, &self.costs, width, all)
+    }
 }
 
 /// Reads a finished folder and writes `summary.csv`, `plots/` and `report.html` into it.
@@ -65,32 +84,30 @@ fn write(out: &Path, run: ReportRun) -> Result<Outcome, Error> {
     let removed = remove_unfinished(out)?;
     let plots = out.join("plots");
     fs::create_dir_all(&plots).map_err(|source| Error::io("create the folder", &plots, source))?;
-    let outcome = make(out, &run, &mut |name, bytes| write_whole(&out.join(name), bytes, "write the report"))?;
+    let outcome = make(out, run, &mut |name, pieces| write_pieces(&out.join(name), pieces, "write the report"))?;
     Ok(Outcome { removed, ..outcome })
 }
 
-/// Takes a file: its name relative to the folder, and its contents.
-type TakeFile<'t> = &'t mut dyn FnMut(&str, &[u8]) -> Result<(), Error>;
+/// Takes a file: its name relative to the folder, and its contents in pieces.
+type TakeFile<'t> = &'t mut dyn FnMut(&str, &mut dyn Iterator<Item = String>) -> Result<(), Error>;
 
 /// Makes every file of a report, one after the other, the page last: a function of the manifest, the parts and the audit alone.
-fn make(out: &Path, run: &ReportRun, take: TakeFile<'_>) -> Result<Outcome, Error> {
+fn make(out: &Path, run: ReportRun, take: TakeFile<'_>) -> Result<Outcome, Error> {
     let (report_path, summary_path) = (out.join(PAGE_NAME), out.join(SUMMARY_NAME));
-    let summary = summary::rows(run);
-    take(SUMMARY_NAME, &summary::csv(&summary_path, &run.words, &summary)?)?;
-    take("plots/curves.csv", figures::curves_csv(run).as_bytes())?;
-    let drawn = run.with_references_everywhere();
-    let settings = Settings::of(run, &summary);
-    let mut figures = lead_figures(run, &settings);
+    let settings = Settings::of(&run);
+    take(SUMMARY_NAME, &mut summary::csv(&run, &settings.costs))?;
+    take("plots/curves.csv", &mut figures::curves_csv(&run))?;
+    let mut figures = lead_figures(&run, &settings);
     let has_maps = figures.iter().flat_map(|figure| &figure.chart.panels).any(|panel| !panel.tiles.is_empty());
-    figures.extend(figures::figures(&drawn, has_maps));
-    let answer = Answer::of(run, &settings);
+    figures.extend(figures::figures(&run.with_references_everywhere(), has_maps));
+    let answer = Answer::of(&run, &settings);
     for figure in &figures {
-        take(&format!("plots/{}.svg", figure.stem), figure.chart.svg().as_bytes())?;
+        take(&format!("plots/{}.svg", figure.stem), &mut once(figure.chart.svg()))?;
     }
-    take(PAGE_NAME, page(run, &summary, &answer, &figures, page_audit::section(out)?).as_bytes())?;
-    let (table, answer) = (TerminalTable::of(run, &summary), answer.lead);
-    let (enough, best) = (settings.enough(), settings.best());
-    Ok(Outcome { summary, report_path, summary_path, table, answer, enough, best, removed: 0 })
+    take(PAGE_NAME, &mut once(page(&run, &settings.costs, &answer, &figures, page_audit::section(out)?)))?;
+    let (warnings, answer) = (false_while(&run), answer.lead);
+    let (enough, best, costs) = (settings.enough(), settings.best(), settings.costs);
+    Ok(Outcome { run, costs, report_path, summary_path, warnings, answer, enough, best, removed: 0 })
 }
 
 /// States how the report in a folder compares with the one that its parts give.
@@ -109,8 +126,8 @@ pub struct ComparedReport {
 /// Calls `each` as [`write_report`] does.
 pub fn compare_report(out: &Path, each: &(dyn Fn(u64) + Sync)) -> Result<ComparedReport, Error> {
     let mut compared = ComparedReport::default();
-    let _ = make(out, &ReportRun::read_counted(out, None, each)?, &mut |name, bytes| {
-        match compare_file(out, name, bytes)? {
+    let _ = make(out, ReportRun::read_counted(out, None, each)?, &mut |name, pieces| {
+        match compare_file(out, name, pieces)? {
             FileState::Intact => compared.n_intact += 1,
             FileState::Missing => compared.missing.push(name.to_owned()),
             _ => compared.altered.push(name.to_owned()),
@@ -166,7 +183,7 @@ mod tests {
         let broken = Planted { noise: Some(0.5), ..PRIVATE };
         plant(folder.path(), &[1.0], &[broken], 1);
         let outcome = write_report(folder.path(), &|_| ()).expect("reported");
-        assert_eq!(outcome.summary[0].main.expect("mean").half, None);
+        assert_eq!(outcome.row(0).main.expect("mean").half, None);
         let page = fs::read_to_string(outcome.report_path).expect("page");
         assert!(page.contains("no guarantee: the noise is too small (E1)") && !page.contains("NaN"));
     }

@@ -5,6 +5,7 @@ use privateer_config::error::Error;
 use privateer_engine::engine::{CellInfo, Measures, Preparation, unify_swept};
 use privateer_engine::spec::{SharedValues, Sweep, Task};
 use rayon::ThreadPool;
+use std::sync::Arc;
 
 /// Returns the cells of a sweep as the manifest lists them; their pilot trials are played on the pool.
 pub(super) fn cell_infos(
@@ -20,7 +21,7 @@ pub(super) fn cell_infos(
 }
 
 fn infos(sweep: &Sweep, preparation: &Preparation<'_>) -> Result<Vec<CellInfo>, Error> {
-    let (mut ledgers, mut shared) = (SharedValues::default(), SharedValues::default());
+    let (mut ledgers, mut shared, mut warnings) = (SharedValues::default(), SharedValues::default(), SharedValues::default());
     let mut cells = sweep
         .cells
         .iter()
@@ -28,10 +29,9 @@ fn infos(sweep: &Sweep, preparation: &Preparation<'_>) -> Result<Vec<CellInfo>, 
             let facts = preparation.facts(plan).map_err(|error| plan.placed(error))?;
             Ok(CellInfo {
                 cell: plan.index,
-                label: plan.label(),
-                policy: plan.policy.to_string(),
-                environment: plan.environment.to_string(),
-                swept: plan.swept.iter().map(|(key, value)| (key.to_string(), value.clone())).collect(),
+                policy: Arc::clone(&plan.policy),
+                environment: Arc::clone(&plan.environment),
+                swept: Arc::clone(&plan.swept),
                 role: plan.role.clone(),
                 resolved: plan.resolved.clone(),
                 ledger: ledgers.share(facts.ledger),
@@ -42,7 +42,7 @@ fn infos(sweep: &Sweep, preparation: &Preparation<'_>) -> Result<Vec<CellInfo>, 
                     Task::Contextual(_) => Measures::Contextual,
                     Task::Online(_) => Measures::Risk,
                 },
-                warnings: facts.warnings,
+                warnings: warnings.share(facts.warnings),
             })
         })
         .collect::<Result<Vec<CellInfo>, Error>>()?;

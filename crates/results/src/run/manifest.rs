@@ -14,7 +14,7 @@ pub(super) fn run_record(backend: &dyn Backend, threads: usize, share: &Share) -
 }
 
 pub(super) fn manifest(sweep: &Sweep, cells: Vec<CellInfo>) -> Manifest {
-    let environments: BTreeSet<&str> = cells.iter().map(|cell| cell.environment.as_str()).collect();
+    let environments: BTreeSet<&str> = cells.iter().map(|cell| &*cell.environment).collect();
     Manifest {
         schema_version: record::FOLDER_VERSION,
         program_version: env!("CARGO_PKG_VERSION").to_owned(),

@@ -8,7 +8,7 @@ use privateer_engine::spec::Sweep;
 
 /// Reports settings that mislead, before anything is simulated.
 pub(super) fn before(sweep: &Sweep, cells: &[CellInfo], options: &RunOptions, observer: &dyn RunObserver) -> Result<(), Error> {
-    let found = grouped_warnings(cells.iter().map(|cell| (cell.label.as_str(), cell.warnings.as_slice())));
+    let found = grouped_warnings(cells.iter().map(|cell| (|| cell.label(), cell.warnings.as_slice())));
     if options.strict {
         found.refuse(&sweep.accepted)?;
     }

@@ -50,7 +50,7 @@ pub fn run_again(
         problems.push(format!(
             "`manifest.json` has other facts or another ledger for cell {} (`{}`) than the spec gives{}",
             now.cell,
-            recorded.label,
+            recorded.label(),
             if sweep.cells[now.cell as usize].data_files().is_empty() {
                 ""
             } else {
