@@ -63,7 +63,7 @@ fn every_example_is_sound_as_written() {
         let warned: Vec<_> = sweep.cells.iter().map(facts_of).collect();
         // What misleads is meant and said to be; data that stand in for others may mislead in other ways.
         if overrides.is_empty() {
-            let found = grouped_warnings(warned.iter().map(|(label, warnings)| (label.as_str(), warnings.as_slice())));
+            let found = grouped_warnings(warned.iter().map(|(label, warnings)| (|| label.clone(), warnings.as_slice())));
             found.refuse(&sweep.accepted).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
         }
     }

@@ -41,18 +41,18 @@ fn cells() -> Vec<CellInfo> {
             for (policy, noise, _) in POLICIES {
                 cells.push(CellInfo {
                     cell: cells.len() as u32,
-                    label: format!("{policy} · privacy.epsilon = {epsilon}, environment.domain.dimension = {dimension}"),
-                    policy: policy.to_owned(),
-                    environment: "rkhs".to_owned(),
-                    swept: vec![
-                        ("privacy.epsilon".to_owned(), Scalar::Float(epsilon)),
-                        ("environment.domain.dimension".to_owned(), Scalar::Integer(dimension)),
-                    ],
+                    policy: policy.into(),
+                    environment: "rkhs".into(),
+                    swept: [
+                        ("privacy.epsilon".into(), Scalar::Float(epsilon)),
+                        ("environment.domain.dimension".into(), Scalar::Integer(dimension)),
+                    ]
+                    .into(),
                     role: Role::default(),
                     resolved: json!({}).into(),
                     ledger: ledger(epsilon, noise).into(),
                     measures: Measures::Regret,
-                    warnings: Vec::new(),
+                    warnings: Arc::default(),
                     facts: Arc::new(
                         [
                             ("points", 100_u64.pow(dimension as u32).into()),

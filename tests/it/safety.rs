@@ -99,9 +99,9 @@ fn altered_parts_are_noticed_by_every_command() {
     let whole = fs::read(id.path(&out)).expect("a part");
     here.ends(&["verify", "out"], 0, &[]);
     let changes: [fn(&mut CellInfo, &mut Trace); 4] = [
-        |cell, _| cell.policy = "igp-ucb".to_owned(),
-        |cell, _| cell.environment = "other".to_owned(),
-        |cell, _| cell.swept[0].1 = Scalar::Float(8.0),
+        |cell, _| cell.policy = "igp-ucb".into(),
+        |cell, _| cell.environment = "other".into(),
+        |cell, _| cell.swept = cell.swept.iter().map(|(key, _)| (key.clone(), Scalar::Float(8.0))).collect(),
         |_, rows| rows[Quantity::CumulativeRegret][3] += 1.0,
     ];
     for change in changes {
@@ -323,7 +323,7 @@ fn control_characters_and_formulas_reach_nobody() {
     let out = here.join("out");
     let mut manifest = Manifest::load(&out).expect("a manifest");
     manifest.spec_name = "x\u{1b}[2J\u{0}<script>".to_owned();
-    manifest.cells[0].policy = "p\u{1}q".to_owned();
+    manifest.cells[0].policy = "p\u{1}q".into();
     manifest.save(&out).expect("saved");
     here.fine(&["report", "out"]);
     for entry in listed(&out.join("plots")).into_iter().chain([out.join("report.html")]) {
