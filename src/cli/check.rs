@@ -42,7 +42,7 @@ pub fn check(registry: &Registry, args: &CheckArgs) -> Result<(), Error> {
         let mut facts_of = |place: usize| {
             let plan = &sweep.cells[place * sweep.cells.len() / checked];
             let facts = preparation.facts_in_short(plan).map_err(|error| plan.placed(error))?;
-            for ledger in std::iter::once(&facts.ledger.reward).chain(&facts.ledger.inputs) {
+            for ledger in std::iter::once(&facts.ledger.reward).chain(facts.ledger.inputs.as_deref()) {
                 if let Guarantee::NoGuarantee { .. } = ledger.guarantee {
                     n_without += 1;
                     if n_without <= MOST_LISTED {

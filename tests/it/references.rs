@@ -16,7 +16,7 @@ fn added(sweep: &Sweep) -> Vec<(&str, &Role)> {
 }
 
 fn without(of: &str) -> Role {
-    Role::WithoutPrivacy(of.to_owned())
+    Role::WithoutPrivacy(of.into())
 }
 
 fn bits(sweep: &Sweep) -> BTreeMap<String, Vec<u64>> {

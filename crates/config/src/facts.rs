@@ -3,14 +3,15 @@
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
-use std::collections::btree_map::{IntoIter, Iter};
+use std::vec::IntoIter;
 
 /// One name and what it states.
 pub type Fact = (&'static str, FactValue);
 
 /// Facts in the order of their names; a later fact of the same name replaces an earlier one.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-pub struct Facts(BTreeMap<Cow<'static, str>, FactValue>);
+#[serde(from = "BTreeMap<Cow<'static, str>, FactValue>", into = "BTreeMap<Cow<'static, str>, FactValue>")]
+pub struct Facts(Vec<(Cow<'static, str>, FactValue)>);
 
 /// What a fact states; in files as JSON has it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -33,17 +34,17 @@ pub enum FactValue {
 impl Facts {
     /// States a value under a name.
     pub fn push(&mut self, name: &'static str, value: impl Into<FactValue>) {
-        self.0.insert(name.into(), value.into());
+        self.extend([(name, value.into())]);
     }
 
     /// Returns what a name states.
     pub fn get(&self, name: &str) -> Option<&FactValue> {
-        self.0.get(name)
+        self.0.binary_search_by(|(known, _)| known.as_ref().cmp(name)).ok().map(|at| &self.0[at].1)
     }
 
     /// Returns names and values in the order of the names.
-    pub fn iter(&self) -> Iter<'_, Cow<'static, str>, FactValue> {
-        self.0.iter()
+    pub fn iter(&self) -> impl Iterator<Item = (&Cow<'static, str>, &FactValue)> {
+        self.0.iter().map(|(name, value)| (name, value))
     }
 }
 
@@ -65,7 +66,7 @@ impl FactValue {
 
 impl IntoIterator for Facts {
     type Item = (Cow<'static, str>, FactValue);
-    type IntoIter = IntoIter<Cow<'static, str>, FactValue>;
+    type IntoIter = IntoIter<Self::Item>;
 
     fn into_iter(self) -> Self::IntoIter {
         self.0.into_iter()
@@ -74,13 +75,32 @@ impl IntoIterator for Facts {
 
 impl<N: Into<Cow<'static, str>>> Extend<(N, FactValue)> for Facts {
     fn extend<I: IntoIterator<Item = (N, FactValue)>>(&mut self, facts: I) {
-        self.0.extend(facts.into_iter().map(|(name, value)| (name.into(), value)));
+        for (name, value) in facts.into_iter().map(|(name, value)| (name.into(), value)) {
+            match self.0.binary_search_by(|(known, _)| known.cmp(&name)) {
+                Ok(at) => self.0[at].1 = value,
+                Err(at) => self.0.insert(at, (name, value)),
+            }
+        }
+    }
+}
+
+impl From<BTreeMap<Cow<'static, str>, FactValue>> for Facts {
+    fn from(facts: BTreeMap<Cow<'static, str>, FactValue>) -> Self {
+        Self(facts.into_iter().collect())
+    }
+}
+
+impl From<Facts> for BTreeMap<Cow<'static, str>, FactValue> {
+    fn from(facts: Facts) -> Self {
+        facts.0.into_iter().collect()
     }
 }
 
 impl<N: Into<Cow<'static, str>>> FromIterator<(N, FactValue)> for Facts {
     fn from_iter<I: IntoIterator<Item = (N, FactValue)>>(facts: I) -> Self {
-        Self(facts.into_iter().map(|(name, value)| (name.into(), value)).collect())
+        let mut all = Self::default();
+        all.extend(facts);
+        all
     }
 }
 

@@ -17,14 +17,14 @@ pub struct CellLedger {
     pub reward: Ledger,
     /// The ledger of one row of the inputs, where a curator releases them.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub inputs: Option<Ledger>,
+    pub inputs: Option<Box<Ledger>>,
 }
 
 impl CellLedger {
     /// Returns the ledgers that state a protection; that of the reward alone if none does.
     pub fn stated(&self) -> impl Iterator<Item = &Ledger> {
         let reward = self.inputs.is_none() || self.reward.guarantee != Guarantee::NotPrivate;
-        reward.then_some(&self.reward).into_iter().chain(&self.inputs)
+        reward.then_some(&self.reward).into_iter().chain(self.inputs.as_deref())
     }
 }
 
@@ -91,6 +91,6 @@ impl CellFacts {
             cell.environment.derived_from_inputs.state_in(inputs);
         }
         let warnings = bandit_warnings(cell, &trial, &ledger, inputs.as_ref());
-        Ok(Self { ledger: CellLedger { reward: ledger, inputs }, facts, warnings })
+        Ok(Self { ledger: CellLedger { reward: ledger, inputs: inputs.map(Box::new) }, facts, warnings })
     }
 }

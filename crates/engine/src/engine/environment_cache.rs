@@ -26,7 +26,7 @@ pub(super) struct EnvironmentCache {
 impl EnvironmentCache {
     pub(super) fn new(seed: u64, plan: &CellPlan) -> Self {
         Self {
-            streams: Streams::new(seed, &*plan.environment),
+            streams: Streams::new(seed, &*plan.environment.label),
             environment: Mutex::default(),
             users: Mutex::default(),
             tables: Arc::default(),

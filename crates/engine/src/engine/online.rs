@@ -57,7 +57,7 @@ impl<'a> OnlinePreparation<'a> {
     }
 
     fn problem(&self, plan: &CellPlan, online: &OnlinePlan, label: &str) -> Result<(Arc<Problem>, Streams), Error> {
-        let key = format!("{label} {}", plan.environment_key);
+        let key = format!("{label} {}", plan.environment.key);
         let new = || OnlineProblem { streams: Streams::new(self.sweep.seed, label), problem: Mutex::default() };
         let ready = self.problems.of(key, MOST_PROBLEMS, new);
         let context = ProblemContext { streams: &ready.streams, rounds: plan.rounds, memory_bytes: self.sweep.memory_bytes };
@@ -99,7 +99,7 @@ impl<'a> OnlinePreparation<'a> {
     }
 
     fn best_rate(&self, plan: &CellPlan, online: &OnlinePlan, grid: &[f64], trials: u64) -> Result<f64, Error> {
-        let label = format!("{}/validation", plan.environment);
+        let label = format!("{}/validation", plan.environment.label);
         let cells =
             grid.iter().map(|&rate| self.at_rate(plan, online, &label, rate)).collect::<Result<Vec<OnlineCell>, Error>>()?;
         let together = batch_size(trials * grid.len() as u64);
@@ -124,7 +124,7 @@ impl<'a> OnlinePreparation<'a> {
 
     pub(super) fn cell(&self, plan: &CellPlan, online: &OnlinePlan) -> Result<OnlineCell, Error> {
         let rate = self.rate(plan, online)?;
-        self.at_rate(plan, online, &plan.environment, rate)
+        self.at_rate(plan, online, &plan.environment.label, rate)
     }
 
     /// Returns the ledger and the facts of a cell.
@@ -135,7 +135,7 @@ impl<'a> OnlinePreparation<'a> {
             Rates::Validated { grid, .. } if !choosing => grid.first().copied().unwrap_or(1.0),
             _ => self.rate(plan, online)?,
         };
-        let cell = self.at_rate(plan, online, &plan.environment, rate)?;
+        let cell = self.at_rate(plan, online, &plan.environment.label, rate)?;
         let mut claim = cell.learner.claim.clone();
         let mut facts = cell.problem.facts.clone();
         facts.extend(cell.learner.facts.clone());

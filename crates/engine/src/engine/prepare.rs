@@ -130,7 +130,7 @@ impl<'a> Preparation<'a> {
 
     /// Returns the cache of a cell's environment, which cells with equal environments share.
     fn cache(&self, plan: &CellPlan) -> Arc<EnvironmentCache> {
-        self.caches.of(Arc::clone(&plan.environment_key), MOST_PROBLEMS, || EnvironmentCache::new(self.sweep.seed, plan))
+        self.caches.of(Arc::clone(&plan.environment.key), MOST_PROBLEMS, || EnvironmentCache::new(self.sweep.seed, plan))
     }
 
     fn kept_environment(&self, plan: &CellPlan, bandit: &BanditPlan, kept: &EnvironmentCache) -> Result<Arc<Environment>, Error> {
@@ -369,7 +369,7 @@ impl<'a> Preparation<'a> {
         let plan = self.played(plan)?;
         let plan = plan.as_ref();
         let mut facts = self.facts_of(plan, usize::MAX, true)?;
-        if let Some((factor, pilot)) = plan.tuned {
+        if let Some((factor, pilot)) = plan.tuned.as_deref().copied() {
             facts.facts.push("tuned_factor_of_beta", factor);
             facts.facts.push("pilot_trials_of_each_factor", pilot);
         }
@@ -391,7 +391,7 @@ impl<'a> Preparation<'a> {
             Task::Online(online) => self.online.facts(plan, online, choosing)?,
         };
         if facts.ledger.reward.epsilon.is_some() {
-            facts.ledger.reward.notes.extend(plan.people.as_deref().map(str::to_owned));
+            facts.ledger.reward.notes.extend(plan.environment.people.as_deref().map(str::to_owned));
         }
         for warning in &mut facts.warnings {
             warning.accepted = self.sweep.accepted.contains(&warning.topic);
@@ -410,11 +410,17 @@ impl<'a> Preparation<'a> {
 
 /// Returns for each cell the first one over the same environment, and whether there are several.
 fn alike(sweep: &Sweep) -> Vec<(u32, bool)> {
-    let mut groups: BTreeMap<&str, (u32, bool)> = BTreeMap::new();
-    for cell in sweep.cells.iter() {
-        groups.entry(&cell.environment_key).and_modify(|(_, several)| *several = true).or_insert((cell.index, false));
+    let mut first_of: BTreeMap<&str, usize> = BTreeMap::new();
+    // Keys are long, and most cells share one in memory.
+    let mut first_at: BTreeMap<usize, usize> = BTreeMap::new();
+    let mut alike = Vec::with_capacity(sweep.cells.len());
+    for (place, cell) in sweep.cells.iter().enumerate() {
+        let of_key = || *first_of.entry(&cell.environment.key).or_insert(place);
+        let first = *first_at.entry(Arc::as_ptr(&cell.environment).addr()).or_insert_with(of_key);
+        alike.push((sweep.cells[first].index, first != place));
+        alike[first].1 |= first != place;
     }
-    sweep.cells.iter().map(|cell| groups[&*cell.environment_key]).collect()
+    alike
 }
 
 /// Returns what a policy knows of inputs that a curator holds: their number and the kernel.

@@ -101,5 +101,5 @@ pub(super) fn mean_loss(losses: &[f64]) -> f64 {
 /// Returns the cell at one of its candidates.
 pub(super) fn at(plan: &CellPlan, tuning: &Tuning, candidate: usize) -> CellPlan {
     let (factor, task): &(f64, Task) = &tuning.candidates[candidate];
-    CellPlan { task: task.clone(), tuning: None, tuned: Some((*factor, tuning.pilot)), ..plan.clone() }
+    CellPlan { task: task.clone(), tuning: None, tuned: Some(Box::new((*factor, tuning.pilot))), ..plan.clone() }
 }

@@ -70,7 +70,7 @@ pub fn workloads(sweep: &Sweep, preparation: &Preparation<'_>) -> Result<Vec<Wor
         let (Some(basis), Some(_)) = (cell.maker.basis(), &cell.domain) else { continue };
         let update_kind = cell.update_kind();
         let same = |(key, known, work): &(&str, Basis, Workload)| {
-            *key == &*plan.environment_key && known.is(&basis) && work.update_kind == update_kind
+            *key == &*plan.environment.key && known.is(&basis) && work.update_kind == update_kind
         };
         let at = found.iter().position(same).unwrap_or_else(|| {
             let columns = match &basis {
@@ -81,7 +81,7 @@ pub fn workloads(sweep: &Sweep, preparation: &Preparation<'_>) -> Result<Vec<Wor
             let (n_points, settings, cells) = (basis.n_points(), BTreeSet::new(), Vec::new());
             let (is_tuned, trials, trial_rounds) = (false, 0, 0);
             let work = Workload { n_points, columns, update_kind, settings, is_tuned, cells, trials, trial_rounds };
-            found.push((&plan.environment_key, basis, work));
+            found.push((&plan.environment.key, basis, work));
             found.len() - 1
         });
         let work = &mut found[at].2;

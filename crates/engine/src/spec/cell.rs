@@ -5,6 +5,7 @@ use super::interactions::InteractionPlan;
 use super::places::KeyPlaces;
 use super::privacy::PrivacyPlan;
 use super::resolved::Resolved;
+use super::sweep::Swept;
 use crate::env::EnvironmentPlan;
 use crate::env::contextual::Contextual;
 use crate::oco::learner::{GradientRequest, LearnerPlan, Rates};
@@ -24,18 +25,12 @@ pub struct CellPlan {
     pub index: u32,
     /// Policy label.
     pub policy: Arc<str>,
-    /// Environment label.
-    pub environment: Arc<str>,
-    /// The swept keys with their values, which the cells of a sweep point share.
-    pub swept: Arc<[(Arc<str>, Scalar)]>,
+    /// The sweep point.
+    pub swept: Swept,
     /// Horizon.
     pub rounds: u64,
-    /// Cells with the same key have the same environment.
-    pub environment_key: Arc<str>,
-    /// Place of the environment in the spec, for mistakes that are found only when it is built.
-    pub environment_place: Option<Arc<Place>>,
-    /// How often the people of the population take part; `None` where each round has a new user.
-    pub people: Option<Arc<str>>,
+    /// What identifies the environment.
+    pub environment: Arc<CellEnvironment>,
     /// Why the cell is in the sweep.
     pub role: Role,
     /// The task that the cell runs.
@@ -43,9 +38,22 @@ pub struct CellPlan {
     /// The tasks among which pilot trials choose, where the exploration factor is tuned.
     pub tuning: Option<Box<Tuning>>,
     /// The factor that pilot trials chose, and their number.
-    pub tuned: Option<(f64, u64)>,
+    pub tuned: Option<Box<(f64, u64)>>,
     /// All parameters of the cell, including the defaults of keys that are not written.
     pub resolved: Resolved,
+}
+
+/// Identifies the environment or problem of cells.
+#[derive(Clone, Debug, Default)]
+pub struct CellEnvironment {
+    /// Its label, the name of its random streams.
+    pub label: Arc<str>,
+    /// Cells with the same key have the same environment.
+    pub key: Arc<str>,
+    /// Its place in the spec, for mistakes that are found only when it is built.
+    pub place: Option<Arc<Place>>,
+    /// How often the people of the population take part; `None` where each round has a new user.
+    pub people: Option<Arc<str>>,
 }
 
 /// Says why a cell is in a sweep.
@@ -58,7 +66,7 @@ pub enum Role {
     /// It plays at random, as what can be learnt is measured from there.
     Guessing,
     /// It is the policy of this label without privacy.
-    WithoutPrivacy(String),
+    WithoutPrivacy(Arc<str>),
 }
 
 /// Names the task of a cell.
@@ -108,7 +116,7 @@ impl CellPlan {
 
     /// Returns the cell's label, for example "tgp-ucb · privacy.epsilon = 0.5".
     pub fn label(&self) -> String {
-        cell_label(&self.policy, &self.swept)
+        cell_label(&self.policy, &self.swept.values())
     }
 
     /// Adds the environment's place to an error of this cell's preparation that has no place.
@@ -117,7 +125,7 @@ impl CellPlan {
     pub fn placed(&self, error: Error) -> Error {
         let Error::Input(mut diagnostics) = error else { return error };
         for diagnostic in diagnostics.iter_mut().filter(|found| found.place.is_none() && found.expected.is_none()) {
-            diagnostic.place = self.environment_place.as_deref().cloned().map(Box::new);
+            diagnostic.place = self.environment.place.as_deref().cloned().map(Box::new);
         }
         Error::Input(diagnostics)
     }

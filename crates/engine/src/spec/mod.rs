@@ -28,7 +28,7 @@ mod wildcard;
 mod written;
 
 pub use builder::{Item, SettingValue, SweepBuilder};
-pub use cell::{BanditPlan, CellPlan, ContextualBandit, OnlinePlan, Role, Task, Tuning, cell_label};
+pub use cell::{BanditPlan, CellEnvironment, CellPlan, ContextualBandit, OnlinePlan, Role, Task, Tuning, cell_label};
 pub use curator::CuratorPlan;
 pub use interactions::{INTERACTION_MECHANISMS, InteractionPlan};
 pub use listing::listing;
@@ -39,3 +39,4 @@ pub use recorded::Recorded;
 pub use references::{GUESSING, REFERENCE_PILOTS, is_privacy_key};
 pub use resolved::{ByText, Resolved, SharedValues};
 pub use run_keys::run_keys;
+pub use sweep::Swept;

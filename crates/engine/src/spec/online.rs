@@ -1,15 +1,16 @@
 //! Reads online convex runs: `[problem]` and `[[learner]]`, not `[environment]` and `[[policy]]`.
 
-use super::cell::{CellPlan, OnlinePlan, Role, Task};
+use super::cell::{CellEnvironment, CellPlan, OnlinePlan, Role, Task};
 use super::places::KeyPlaces;
 use super::privacy::{self, RequestDocs};
 use super::reader::SpecReader;
+use super::sweep::Swept;
 use super::written::{ListWords, Listed, PartRead, json_of, listed, nested, note_defaults, overlaid, part, tables, written_json};
 use crate::env::Population;
 use crate::oco::learner::{GradientRequest, Rates};
 use crate::oco::problem::ProblemPlan;
 use crate::registry::{LEARNERS, PROBLEMS};
-use privateer_config::params::{Args, Scalar, Table};
+use privateer_config::params::{Args, Table};
 use privateer_privacy::accounting::sensitivity::Participation;
 use std::sync::Arc;
 
@@ -59,13 +60,7 @@ pub(super) fn request(args: &Args<'_>, stated: bool, people: Participation) -> G
 }
 
 /// Appends the cells of one sweep point; records mistakes in the reader's sink.
-pub(super) fn cells_at(
-    reader: &SpecReader<'_>,
-    table: &Table,
-    swept: &Arc<[(Arc<str>, Scalar)]>,
-    rounds: u64,
-    cells: &mut Vec<CellPlan>,
-) {
+pub(super) fn cells_at(reader: &SpecReader<'_>, table: &Table, swept: &Swept, rounds: u64, cells: &mut Vec<CellPlan>) {
     let sink = reader.sink;
     let top = Args::new(table, "", sink);
     let (problems, learners) = (top.items(PROBLEMS), top.items(LEARNERS).names());
@@ -106,12 +101,14 @@ pub(super) fn cells_at(
         cells.push(CellPlan {
             index: cells.len() as u32,
             policy: label.into(),
-            environment: problem.label.clone(),
-            swept: Arc::clone(swept),
+            environment: Arc::new(CellEnvironment {
+                label: Arc::clone(&problem.label),
+                key: format!("{rounds} {problem_json}").into(),
+                place: problem.place.clone(),
+                people: people.words.clone(),
+            }),
+            swept: swept.clone(),
             rounds,
-            environment_key: format!("{rounds} {problem_json}").into(),
-            environment_place: problem.place.clone(),
-            people: people.words.clone(),
             role: Role::Listed,
             tuning: None,
             tuned: None,

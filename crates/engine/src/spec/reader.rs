@@ -1,18 +1,18 @@
 //! Reads the cells of every sweep point from the tree of a spec.
 
-use super::cell::{BanditPlan, CellPlan, ContextualBandit, Role, Task, Tuning};
+use super::cell::{BanditPlan, CellEnvironment, CellPlan, ContextualBandit, Role, Task, Tuning};
 use super::curator::CuratorPlan;
 use super::interactions::InteractionPlan;
 use super::privacy::PrivacyPlan;
 use super::sections::{
     Chooser, Defaults, EnvironmentRead, People, PlanSetting, PointKeys, PolicyRead, PrivacySetting, SectionRead, Sections,
 };
-use super::sweep::{Step, points, scalar};
+use super::sweep::{Step, Swept, points};
 use super::written::{ListWords, Listed, PartRead, json_of, listed, nested, note_defaults, overlaid, part, tables, written_json};
 use super::{Resolved, SharedValues, Sweep, online, path, references, run_keys, tuning};
 use crate::env::Population;
 use crate::registry::{CONTEXTUAL_ENVIRONMENTS, CONTEXTUAL_POLICIES, ENVIRONMENTS, LEARNERS, POLICIES, PROBLEMS};
-use privateer_config::params::{Args, Node, Scalar, Sink, Table};
+use privateer_config::params::{Args, Node, Sink, Table};
 use privateer_numerics::rng::Streams;
 use privateer_privacy::accounting::sensitivity::Participation;
 use serde_json::Value;
@@ -38,7 +38,7 @@ const BYTES_PER_ROW: f64 = 160.0;
 /// One sweep point; its tree is made if a section of it has not been read before.
 struct Point<'p> {
     reader: &'p SpecReader<'p>,
-    steps: &'p [Step],
+    swept: &'p Swept,
     keys: PointKeys,
     tree: OnceCell<Option<Table>>,
 }
@@ -46,7 +46,7 @@ struct Point<'p> {
 impl Point<'_> {
     /// Returns the tree; `None` after a mistake.
     fn tree(&self) -> Option<&Table> {
-        self.tree.get_or_init(|| self.reader.tree_at(self.steps)).as_ref()
+        self.tree.get_or_init(|| self.reader.tree_at(&self.swept.point())).as_ref()
     }
 }
 
@@ -63,7 +63,7 @@ pub(super) struct SpecReader<'a> {
     defaults: RefCell<SharedValues<Defaults>>,
     horizons: Sections<u64, (u64, Arc<Value>)>,
     environments: Sections<u64, EnvironmentRead>,
-    environment_keys: Sections<(u64, u64), Arc<str>>,
+    problems: Sections<(u64, u64), Arc<CellEnvironment>>,
     /// How often people of a population take part, by rounds and label of the environment or problem.
     people: RefCell<BTreeMap<(u64, String, Population), People>>,
     n_policies: Sections<u64, usize>,
@@ -87,7 +87,7 @@ impl<'a> SpecReader<'a> {
             defaults: RefCell::default(),
             horizons: Sections::default(),
             environments: Sections::default(),
-            environment_keys: Sections::default(),
+            problems: Sections::default(),
             people: RefCell::default(),
             n_policies: Sections::default(),
             policies: Sections::default(),
@@ -125,15 +125,19 @@ impl<'a> SpecReader<'a> {
         }
         top.finish();
         let mut cells = Vec::new();
-        let points = points(self.base, self.sink);
+        let points = Arc::new(points(self.base, self.sink));
+        self.environments.of_points(&points, "environment");
+        self.problems.of_points(&points, "environment");
+        self.policies.of_points(&points, "policy");
+        self.requests.of_points(&points, "privacy");
+        self.curators.of_points(&points, "curator");
         // All sweep points have the same keys.
         for Step { path: key_path, key_span, .. } in points.at(0) {
             top.knows(path::first(&key_path), key_span.as_ref());
         }
-        let mut ends = Vec::with_capacity(points.len());
         for number in 0..points.len() {
-            self.cells_at(&points.at(number), PointKeys::of(&points, number), &mut cells);
-            ends.push(cells.len());
+            let swept = Swept { points: Arc::clone(&points), number: number as u32 };
+            self.cells_at(&swept, PointKeys::of(&points, number), &mut cells);
             if number == 0 {
                 cells.reserve_exact(cells.len() * (points.len() - 1));
             }
@@ -142,7 +146,7 @@ impl<'a> SpecReader<'a> {
             }
         }
         if plays_references && self.sink.n_mistakes() == 0 {
-            references::append(self, &points, &ends, &mut cells);
+            references::append(self, &mut cells);
         }
         sweep.cells = Arc::new(cells);
         if self.sink.n_mistakes() == 0 {
@@ -199,6 +203,17 @@ impl<'a> SpecReader<'a> {
             let defaults = read.as_ref().map_or_else(Defaults::new, |read| read.defaults.clone());
             let (json, defaults) = (section.to_string().into(), self.defaults.borrow_mut().share(defaults));
             Some(EnvironmentRead { section, json, read: read.map(Arc::new), defaults })
+        })
+    }
+
+    /// Returns what identifies an environment over these rounds.
+    fn problem(&self, rounds: u64, environment: &EnvironmentRead) -> Arc<CellEnvironment> {
+        let read = environment.read.as_deref();
+        Arc::new(CellEnvironment {
+            label: read.map_or_else(Arc::default, |read| Arc::clone(&read.label)),
+            key: format!("{rounds} {}", environment.json).into(),
+            place: read.and_then(|read| read.place.clone()),
+            people: self.people(rounds, environment).words,
         })
     }
 
@@ -279,10 +294,8 @@ impl<'a> SpecReader<'a> {
     }
 
     /// Appends the cells of one sweep point; records mistakes in the sink.
-    pub(super) fn cells_at(&self, steps: &[Step], keys: PointKeys, cells: &mut Vec<CellPlan>) {
-        let swept: Arc<[(Arc<str>, Scalar)]> =
-            steps.iter().filter_map(|step| Some((Arc::clone(&step.path), scalar(&step.node.value)?))).collect();
-        let point = Point { reader: self, steps, keys, tree: OnceCell::new() };
+    pub(super) fn cells_at(&self, swept: &Swept, keys: PointKeys, cells: &mut Vec<CellPlan>) {
+        let point = Point { reader: self, swept, keys, tree: OnceCell::new() };
         let horizon = self.horizons.of(self.sink, keys.rounds, || {
             let top = Args::new(point.tree()?, "", self.sink);
             let rounds = top.count("rounds", "horizon T").between(1, u64::from(u32::MAX)).required();
@@ -291,13 +304,15 @@ impl<'a> SpecReader<'a> {
         let Some(horizon) = horizon else { return };
         if is_online(&self.unswept) {
             let Some(table) = point.tree() else { return };
-            return online::cells_at(self, table, &swept, horizon.0, cells);
+            return online::cells_at(self, table, swept, horizon.0, cells);
         }
         let items = || {
             let table = point.tree()?;
             tables(&Args::new(table, "", self.sink), table, "policy")
         };
         let Some(environment) = self.environment(&point) else { return };
+        let problem =
+            self.problems.of(self.sink, (keys.rounds, keys.environment), || Some(self.problem(horizon.0, &environment)));
         let Some(n_policies) = self.n_policies.of(self.sink, keys.policy, || Some(items()?.len())) else { return };
         let mut labels = Vec::with_capacity(n_policies);
         for i in 0..n_policies {
@@ -308,7 +323,7 @@ impl<'a> SpecReader<'a> {
                 drop(items().and_then(|items| self.policy(&point, (i, items.get(i)?), &labels)));
                 continue;
             }
-            self.cell_of(&point, (i, &policy), &environment, &swept, &horizon, cells);
+            self.cell_of(&point, (i, &policy), (&environment, problem.as_ref()), &horizon, cells);
             labels.push(Arc::clone(&policy.plan.label));
         }
     }
@@ -318,8 +333,7 @@ impl<'a> SpecReader<'a> {
         &self,
         point: &Point<'_>,
         (i, policy): (usize, &SectionRead<PolicyRead>),
-        environment: &EnvironmentRead,
-        swept: &Arc<[(Arc<str>, Scalar)]>,
+        (environment, problem): (&EnvironmentRead, Option<&Arc<CellEnvironment>>),
         (rounds, horizon): &(u64, Arc<Value>),
         cells: &mut Vec<CellPlan>,
     ) {
@@ -380,18 +394,12 @@ impl<'a> SpecReader<'a> {
             ),
         ];
         resolved.extend(curator.map(|curator| ("curator", curator.written)));
-        let environment_key = self
-            .environment_keys
-            .of(self.sink, (keys.rounds, keys.environment), || Some(format!("{rounds} {}", environment.json).into()));
         cells.push(CellPlan {
             index: cells.len() as u32,
             policy: Arc::clone(label),
-            environment: Arc::clone(&read.label),
-            swept: Arc::clone(swept),
+            environment: problem.cloned().unwrap_or_default(),
+            swept: point.swept.clone(),
             rounds: *rounds,
-            environment_key: environment_key.unwrap_or_default(),
-            environment_place: read.place.clone(),
-            people: people.words,
             role: Role::Listed,
             tuning,
             tuned: None,

@@ -6,7 +6,7 @@ use super::cell::{CellPlan, Role, Task};
 use super::path;
 use super::reader::SpecReader;
 use super::sections::PointKeys;
-use super::sweep::{SweepPoint, SweepPoints};
+use super::sweep::Swept;
 use super::tuning;
 use super::written::{nested, written_json};
 use privateer_config::params::{Node, Sink, Table, Value};
@@ -32,14 +32,13 @@ pub fn is_privacy_key(key: &str) -> bool {
 }
 
 /// Appends the references of every problem on which something is private.
-///
-/// * `ends` — the number of cells after each sweep point
-pub(super) fn append(reader: &SpecReader<'_>, points: &SweepPoints, ends: &[usize], cells: &mut Vec<CellPlan>) {
+pub(super) fn append(reader: &SpecReader<'_>, cells: &mut Vec<CellPlan>) {
     let mut problems: Vec<Vec<usize>> = Vec::new();
     let mut places = BTreeMap::new();
     for (cell_idx, cell) in cells.iter().enumerate() {
-        let outside: Vec<_> = cell.swept.iter().filter(|(key, _)| !is_privacy_key(key)).collect();
-        let place = *places.entry(format!("{} {outside:?}", cell.environment_key)).or_insert(problems.len());
+        let swept = cell.swept.values();
+        let outside: Vec<_> = swept.iter().filter(|(key, _)| !is_privacy_key(key)).collect();
+        let place = *places.entry(format!("{} {outside:?}", cell.environment.key)).or_insert(problems.len());
         if place == problems.len() {
             problems.push(Vec::new());
         }
@@ -49,7 +48,7 @@ pub(super) fn append(reader: &SpecReader<'_>, points: &SweepPoints, ends: &[usiz
         let n_before = cells.len();
         let open = members.iter().filter(|&&cell| open_kind(&cells[cell]).is_none());
         let listed: BTreeSet<String> = open.map(|&cell| parameters(cells[cell].resolved["policy"].clone()).to_string()).collect();
-        let mut added = BTreeSet::new();
+        let (mut added, mut known) = (BTreeSet::new(), BTreeSet::new());
         let private: Vec<usize> = members.iter().copied().filter(|&cell| open_kind(&cells[cell]).is_some()).collect();
         let Some(&first) = private.first() else { continue };
         if !members.iter().any(|&cell| GUESSING.contains(&kind(&cells[cell])))
@@ -57,11 +56,17 @@ pub(super) fn append(reader: &SpecReader<'_>, points: &SweepPoints, ends: &[usiz
         {
             let mut item = Table::default();
             item.set("kind", text(kind));
-            add(reader, (points, ends, first), (&members, n_before), Role::Guessing, item, cells);
+            add(reader, first, (&members, n_before), Role::Guessing, item, cells);
         }
         for cell_idx in private {
             let Some((kind, dropped)) = open_kind(&cells[cell_idx]) else { continue };
-            let Some(mut item) = written(reader, (points, ends, cell_idx)) else { continue };
+            // Equal policies are one value in memory.
+            if !known
+                .insert((std::ptr::from_ref(&cells[cell_idx].resolved["policy"]).addr(), Arc::clone(&cells[cell_idx].policy)))
+            {
+                continue;
+            }
+            let Some(mut item) = written(reader, cells, cell_idx) else { continue };
             item.set("kind", text(kind));
             dropped.iter().for_each(|key| drop(item.remove(key)));
             let wanted = parameters(written_json(&item)).to_string();
@@ -69,9 +74,9 @@ pub(super) fn append(reader: &SpecReader<'_>, points: &SweepPoints, ends: &[usiz
             let of = &cells[cell_idx].policy;
             let label = if kind == self::kind(&cells[cell_idx]) { String::new() } else { of.to_string() };
             if !listed.contains(&wanted) && added.insert((wanted, label)) {
-                let role = Role::WithoutPrivacy(of.to_string());
+                let role = Role::WithoutPrivacy(Arc::clone(of));
                 tuning::add_factor_zero(&mut item);
-                add(reader, (points, ends, cell_idx), (&members, n_before), role, item, cells);
+                add(reader, cell_idx, (&members, n_before), role, item, cells);
             }
         }
     }
@@ -110,22 +115,20 @@ fn parameters(mut policy: serde_json::Value) -> serde_json::Value {
     policy
 }
 
-/// A cell with what finds its sweep point: all points, and the number of cells after each.
-type Place<'p> = (&'p SweepPoints, &'p [usize], usize);
-
-/// Returns the tree of a cell's sweep point, and the place of the cell among those of the point.
-fn tree(reader: &SpecReader<'_>, (points, ends, cell): Place<'_>) -> Option<(Table, usize)> {
-    let point = ends.partition_point(|&end| end <= cell);
+/// Returns the tree of a cell's sweep point.
+fn tree(reader: &SpecReader<'_>, cell: &CellPlan) -> Option<Table> {
     let mut tree = reader.unswept.clone();
-    for step in points.at(point) {
+    for step in cell.swept.point() {
         path::set(&mut tree, &step.path, None, &step.node).ok()?;
     }
-    Some((tree, cell - point.checked_sub(1).map_or(0, |before| ends[before])))
+    Some(tree)
 }
 
-/// Returns the table of a cell's policy or learner as it is written at its sweep point.
-fn written(reader: &SpecReader<'_>, place: Place<'_>) -> Option<Table> {
-    let (tree, at) = tree(reader, place)?;
+/// Returns the table of a listed cell's policy or learner as it is written at its sweep point.
+fn written(reader: &SpecReader<'_>, cells: &[CellPlan], cell_idx: usize) -> Option<Table> {
+    let tree = tree(reader, &cells[cell_idx])?;
+    // The cells of a sweep point stand together, in the order of the policies.
+    let at = cell_idx - cells[..cell_idx].partition_point(|cell| cell.swept.number < cells[cell_idx].swept.number);
     let found = tree.get("policy").or_else(|| tree.get("learner"));
     match &found?.value {
         Value::Array(items) => match &items.get(at)?.value {
@@ -141,13 +144,13 @@ fn written(reader: &SpecReader<'_>, place: Place<'_>) -> Option<Table> {
 /// * `members`, `n_before` — the listed cells of the problem, and the number of cells before its references
 fn add(
     reader: &SpecReader<'_>,
-    place: Place<'_>,
+    cell_idx: usize,
     (members, n_before): (&[usize], usize),
     role: Role,
     mut item: Table,
     cells: &mut Vec<CellPlan>,
 ) {
-    let Some((mut tree, _)) = tree(reader, place) else { return };
+    let Some(mut tree) = tree(reader, &cells[cell_idx]) else { return };
     let names = match (&role, item.get("kind")) {
         (Role::WithoutPrivacy(of), Some(Node { value: Value::Text(kind), .. })) => {
             [format!("{kind} without privacy"), format!("{of} without privacy")]
@@ -159,7 +162,7 @@ fn add(
     let is_taken = |name: &String| here().any(|cell| *cell.policy == **name);
     let numbered = (2..).map(|number| format!("{} {number}", names[1]));
     let Some(name) = names.iter().cloned().chain(numbered).find(|name| !is_taken(name)) else { return };
-    let swept = Arc::clone(&cells[place.2].swept);
+    let swept = cells[cell_idx].swept.clone();
     item.set("label", text(&name));
     for key in ["privacy", "curator"] {
         item.remove(key);
@@ -174,7 +177,7 @@ fn add(
     // A reference that cannot be read is left out, and the headline says what is missing.
     let sink = Sink::new(reader.sink.sources().clone()).with_added(reader.sink.added().clone());
     let mut found = Vec::new();
-    SpecReader::new(&tree, &sink).cells_at(&SweepPoint::new(), PointKeys::default(), &mut found);
+    SpecReader::new(&tree, &sink).cells_at(&Swept::default(), PointKeys::default(), &mut found);
     if let (Some(mut cell), 0) = (found.pop(), sink.n_mistakes()) {
         cell.index = cells.len() as u32;
         cell.swept = swept;

@@ -85,6 +85,16 @@ impl<T> Default for ByText<T> {
 }
 
 impl<T> ByText<T> {
+    /// Returns the number of different texts.
+    pub fn len(&self) -> usize {
+        self.known.len()
+    }
+
+    /// Returns whether no text is known.
+    pub fn is_empty(&self) -> bool {
+        self.known.is_empty()
+    }
+
     /// Returns what stands for the text of a value.
     pub fn entry(&mut self, value: &impl Serialize) -> Entry<'_, [u8; 32], T> {
         self.text.clear();

@@ -11,7 +11,7 @@ use crate::policy::contextual::ContextPolicyPlan;
 use privateer_config::params::{Sink, Table};
 use privateer_privacy::accounting::sensitivity::Participation;
 use serde_json::Value;
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -103,24 +103,35 @@ impl PointKeys {
 const MOST_KEPT: usize = 1 << 17;
 
 /// Keeps sections that were read without a mistake: sweep points share most of them.
-pub(super) struct Sections<K, T>(RefCell<BTreeMap<K, T>>);
+pub(super) struct Sections<K, T> {
+    known: RefCell<BTreeMap<K, T>>,
+    /// Whether each sweep point has its own section, so that none is kept.
+    are_apart: Cell<bool>,
+}
 
 impl<K, T> Default for Sections<K, T> {
     fn default() -> Self {
-        Self(RefCell::default())
+        Self { known: RefCell::default(), are_apart: Cell::default() }
+    }
+}
+
+impl<K, T> Sections<K, T> {
+    /// Keeps no section where each sweep point has its own values of the keys below a top-level key.
+    pub(super) fn of_points(&self, points: &SweepPoints, section: &str) {
+        self.are_apart.set(points.n_of(section) == points.len());
     }
 }
 
 impl<K: Ord, T: Clone> Sections<K, T> {
     /// Returns the section of a key, which is read if it is not kept; `None` after a mistake.
     pub(super) fn of(&self, sink: &Sink, key: K, read: impl FnOnce() -> Option<T>) -> Option<T> {
-        if let Some(known) = self.0.borrow().get(&key) {
+        if let Some(known) = self.known.borrow().get(&key) {
             return Some(known.clone());
         }
         let n_mistakes = sink.n_mistakes();
         let read = read()?;
-        if sink.n_mistakes() == n_mistakes {
-            let mut known = self.0.borrow_mut();
+        if sink.n_mistakes() == n_mistakes && !self.are_apart.get() {
+            let mut known = self.known.borrow_mut();
             if MOST_KEPT <= known.len() {
                 known.clear();
             }

@@ -46,10 +46,37 @@ impl SweepPoints {
         self.axes.iter().zip(self.places(number)).flat_map(|(axis, place)| axis[place].iter().cloned()).collect()
     }
 
+    /// Returns the number of combinations of the values of the keys below a top-level key.
+    pub fn n_of(&self, section: &str) -> usize {
+        let axes = self.axes.iter().zip(&self.sections).filter(|(_, keys)| keys.contains(section));
+        axes.map(|(axis, _)| axis.len()).product()
+    }
+
     /// Returns a number that two points share exactly where they have the same values of the keys below a top-level key.
     pub fn section_key(&self, number: usize, section: &str) -> u64 {
         let axes = self.axes.iter().zip(self.places(number)).zip(&self.sections).filter(|(_, keys)| keys.contains(section));
         axes.fold(0, |key, ((axis, place), _)| key * axis.len() as u64 + place as u64)
+    }
+}
+
+/// Names a sweep point, whose values are looked up: sweeps have many points.
+#[derive(Debug, Clone, Default)]
+pub struct Swept {
+    pub(super) points: Arc<SweepPoints>,
+    pub(super) number: u32,
+}
+
+impl Swept {
+    /// Returns the swept keys with their values, in the order of the spec.
+    pub fn values(&self) -> Arc<[(Arc<str>, Scalar)]> {
+        let value = |step: &Step| Some((Arc::clone(&step.path), scalar(&step.node.value)?));
+        let steps = self.points.axes.iter().zip(self.points.places(self.number as usize));
+        steps.flat_map(|(axis, place)| axis[place].iter().filter_map(value)).collect()
+    }
+
+    /// Returns the point.
+    pub(super) fn point(&self) -> SweepPoint {
+        self.points.at(self.number as usize)
     }
 }
 
@@ -81,7 +108,9 @@ const FIXED: [&str; 10] =
     ["references", "seed", "trials", "block", "name", "record", "limits", "audit", "accepted_warnings", "sweep"];
 
 /// Largest number of sweep points of one spec; more would surely be a mistake.
-const MOST_POINTS: usize = 100_000;
+const MOST_POINTS: usize = 1_000_000;
+/// Largest number of combinations of the swept values of one section, as of `policy`: each is read and checked.
+const MOST_OF_SECTION: usize = 100_000;
 /// Largest number of swept keys of one spec: each is compared with each.
 const MOST_KEYS: usize = 1000;
 /// Largest number of values in all points of one spec, each point with its own value of each key.
@@ -155,7 +184,18 @@ pub fn points(table: &Table, sink: &Sink) -> SweepPoints {
         return SweepPoints::default();
     }
     let keys = |axis: &Vec<SweepPoint>| axis.iter().take(1).flatten().map(|step| first(&step.path).to_owned()).collect();
-    SweepPoints { sections: axes.iter().map(keys).collect(), axes }
+    let points = SweepPoints { sections: axes.iter().map(keys).collect(), axes };
+    let sections: BTreeSet<&String> = points.sections.iter().flatten().collect();
+    if let Some(section) = sections.into_iter().find(|section| MOST_OF_SECTION < points.n_of(section)) {
+        sink.push_at(
+            node.span.as_ref(),
+            Diagnostic::new(format!("the sweep has {} combinations of keys of `{section}`", points.n_of(section)))
+                .expected(format!("at most {MOST_OF_SECTION}"))
+                .hint("sweep fewer values of them, or divide them among several specs"),
+        );
+        return SweepPoints::default();
+    }
+    points
 }
 
 /// Returns the paths that a spec sweeps, well-formed or not.

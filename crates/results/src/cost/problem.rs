@@ -302,7 +302,7 @@ pub fn of_function(
     let Task::Bandit(bandit) = &plan.task else {
         return Diagnostic::new(format!("`{kind}` is no environment of a bandit")).refuse();
     };
-    let (streams, data) = (Streams::new(seed, &*plan.environment_key), DataFolder::default());
+    let (streams, data) = (Streams::new(seed, &*plan.environment.key), DataFolder::default());
     let context = BuildContext { streams: &streams, data: &data, rounds: 1, memory_bytes: sweep.memory_bytes };
     let environment = bandit.environment_plan.build(&context)?;
     let instance = environment.draw(0)?;

@@ -5,12 +5,10 @@
 //! finished folder has its lines in the order of names: equal runs have equal lists.
 
 use super::disk;
-use super::hash::{hash_bytes, hex};
+use super::hash::{hash_bytes, hash_of};
 use super::whole_file::{write_all_whole, write_whole};
 use privateer_config::error::Error;
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs::File;
-use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
@@ -80,7 +78,7 @@ impl DigestList {
         // Opened also where it is not listed: what is not a regular file is refused.
         let file = disk::open(&path).map_err(|source| disk::refused(&path, "read the file", source))?;
         let Some(listed) = listed else { return Ok(FileState::Unlisted) };
-        let found = hash_file(file).map_err(|source| Error::io("read the file", &path, source))?;
+        let found = hash_of(file).map_err(|source| Error::io("read the file", &path, source))?;
         Ok(if found == *listed { FileState::Intact } else { FileState::Altered })
     }
 
@@ -129,21 +127,6 @@ fn entry(line: &str) -> Option<(String, String)> {
     let is_digest = digest.len() == 64 && digest.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'));
     let is_name = !name.is_empty() && name.bytes().all(|byte| matches!(byte, b'a'..=b'z' | b'0'..=b'9' | b'-' | b'.' | b'/'));
     (is_digest && is_name).then(|| (name.to_owned(), digest.to_owned()))
-}
-
-/// Returns SHA-256 of an open file, in hexadecimal, in pieces: a large file takes no memory.
-fn hash_file(mut file: File) -> std::io::Result<String> {
-    use sha2::{Digest, Sha256};
-    let mut hasher = Sha256::new();
-    let mut buffer = vec![0; 1 << 16];
-    loop {
-        match file.read(&mut buffer) {
-            Ok(0) => return Ok(hex(&hasher.finalize())),
-            Ok(n_bytes) => hasher.update(&buffer[..n_bytes]),
-            Err(source) if source.kind() == std::io::ErrorKind::Interrupted => {}
-            Err(source) => return Err(source),
-        }
-    }
 }
 
 /// Holds a file that is to be written and listed.

@@ -8,7 +8,7 @@ use std::io::{self, ErrorKind, Read, Write};
 use std::path::{Path, PathBuf};
 
 /// Largest file that is read into memory.
-const MOST_BYTES: u64 = 1 << 32;
+pub(super) const MOST_BYTES: u64 = 1 << 32;
 
 /// Lets the fault seam refuse an operation.
 #[inline]

@@ -1,14 +1,15 @@
 //! Defines the manifest, which states what was run and by which program.
 
-use super::sealed_text::sealed_text;
+use super::sealed_text::{SealedWriter, is_sealed_file};
 use super::stored_cells::LinesFormatter;
-use super::whole_file::write_whole;
+use super::whole_file::write_with;
 use super::{CellInfo, FOLDER_VERSION, PartHeader, PartId, Trace, disk, is_sealed, read_part, stored_cells};
 use privateer_config::error::Error;
 use serde::de::IgnoredAny;
 use serde::{Deserialize, Serialize};
 use serde_json::Serializer;
 use std::collections::BTreeMap;
+use std::io::BufReader;
 use std::path::{Path, PathBuf};
 
 pub(super) const FILE_NAME: &str = "manifest.json";
@@ -96,12 +97,11 @@ impl Manifest {
     /// [`Error::Io`] where the disk refuses.
     pub fn save(&self, out: &Path) -> Result<(), Error> {
         let path = Self::path(out);
-        let fault = |problem: String| disk::corrupt(&path, format!("cannot be written as JSON ({problem})"), PROGRAM_FAULT);
-        let mut text = Vec::new();
-        self.serialize(&mut Serializer::with_formatter(&mut text, LinesFormatter::new()))
-            .map_err(|error| fault(error.to_string()))?;
-        let text = String::from_utf8(text).map_err(|error| fault(error.to_string()))?;
-        write_whole(&path, sealed_text(text, None).as_bytes(), "write the manifest")
+        write_with(&path, "write the manifest", |file| {
+            let mut sealed = SealedWriter::new(file);
+            self.serialize(&mut Serializer::with_formatter(&mut sealed, LinesFormatter::new()))?;
+            sealed.finish().map(drop)
+        })
     }
 
     /// Reads `manifest.json`.
@@ -111,8 +111,13 @@ impl Manifest {
     /// written.
     pub fn load(out: &Path) -> Result<Self, Error> {
         let path = Self::path(out);
-        let bytes = disk::read(&path, "read the manifest")?;
         let corrupt = |problem: String| disk::corrupt(&path, problem, HINT);
+        if let Some(manifest) = Self::load_sealed(&path) {
+            manifest.check_counts().map_err(corrupt)?;
+            return Ok(manifest);
+        }
+        // Something is wrong with it.
+        let bytes = disk::read(&path, "read the manifest")?;
         let text = String::from_utf8(bytes).map_err(|_| corrupt("is not a text file".to_owned()))?;
         // The version first: another layout may lack or rename any other field.
         let Layout { schema_version: version } =
@@ -137,6 +142,16 @@ impl Manifest {
         let manifest: Self = serde_json::from_str(&text).map_err(|source| corrupt(format!("is not a manifest ({source})")))?;
         manifest.check_counts().map_err(corrupt)?;
         Ok(manifest)
+    }
+
+    /// Reads a manifest as it was written, of this version; `None` for every other file. The text of many cells is not in memory whole.
+    fn load_sealed(path: &Path) -> Option<Self> {
+        let mut file = disk::open(path).ok()?;
+        if disk::MOST_BYTES < file.metadata().ok()?.len() || !is_sealed_file(&mut file).ok()? {
+            return None;
+        }
+        let manifest: Self = serde_json::from_reader(BufReader::with_capacity(1 << 16, file)).ok()?;
+        (manifest.schema_version == FOLDER_VERSION).then_some(manifest)
     }
 
     /// Counts that do not hang together would ask for memory or time that no run of this program needs.

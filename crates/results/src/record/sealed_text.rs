@@ -2,9 +2,11 @@
 //!
 //! With a key the digest is an HMAC-SHA256, which nobody without the key can make.
 
-use super::hash::hex;
+use super::hash::{feed, hex};
 use hmac::{Hmac, KeyInit, Mac};
 use sha2::{Digest, Sha256};
+use std::fs::File;
+use std::io::{self, Read, Seek, SeekFrom, Write};
 
 const KEY: &str = "\"sha256\"";
 /// Hexadecimal digits of a digest.
@@ -14,21 +16,84 @@ const N_DIGITS: usize = 64;
 ///
 /// * `key` — a key that both sides know, if the digest is made with one
 pub fn seal_text(object: &str, key: Option<&[u8]>) -> String {
-    sealed_text(object.to_owned(), key)
-}
-
-/// Does what [`seal_text`] does without a copy of the text, which may be large.
-pub(super) fn sealed_text(mut text: String, key: Option<&[u8]>) -> String {
-    text.truncate(text.trim_end().len());
-    text.truncate(text.strip_suffix('}').unwrap_or(&text).len());
-    let is_pretty = text.ends_with('\n');
-    text.truncate(if is_pretty { text.trim_end().len() } else { text.len() });
-    let (open, close) = if is_pretty { (format!(",\n  {KEY}: \""), "\"\n}\n") } else { (format!(",{KEY}:\""), "\"}\n") };
-    text.push_str(&open);
+    let mut text = object.to_owned();
+    let close = open(&mut text);
     let digest = digest([&text, close], key);
     text.push_str(&digest);
     text.push_str(close);
     text
+}
+
+/// Ends a text before the digits of its digest, and returns what follows them.
+fn open(text: &mut String) -> &'static str {
+    text.truncate(text.trim_end().len());
+    text.truncate(text.strip_suffix('}').unwrap_or(text).len());
+    let is_pretty = text.ends_with('\n');
+    text.truncate(if is_pretty { text.trim_end().len() } else { text.len() });
+    text.push_str(&if is_pretty { format!(",\n  {KEY}: \"") } else { format!(",{KEY}:\"") });
+    if is_pretty { "\"\n}\n" } else { "\"}\n" }
+}
+
+/// Writes a JSON object as [`seal_text`] returns it without a key, piece by piece.
+pub(super) struct SealedWriter<W> {
+    inner: W,
+    hasher: Sha256,
+    /// The end of the text.
+    held: Vec<u8>,
+}
+
+/// Most bytes that a [`SealedWriter`] holds; its last write has the end of the object.
+const N_HELD: usize = 1 << 16;
+
+impl<W: Write> SealedWriter<W> {
+    pub(super) fn new(inner: W) -> Self {
+        Self { inner, hasher: Sha256::new(), held: Vec::new() }
+    }
+
+    /// Writes the digest, and returns what was written to.
+    pub(super) fn finish(mut self) -> io::Result<W> {
+        let mut text = String::from_utf8(self.held).map_err(io::Error::other)?;
+        let close = open(&mut text);
+        let digest = hex(&self.hasher.chain_update(&text).chain_update(close).finalize());
+        self.inner.write_all([&text, &digest, close].concat().as_bytes())?;
+        Ok(self.inner)
+    }
+}
+
+impl<W: Write> Write for SealedWriter<W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.held.extend_from_slice(bytes);
+        if let Some(n_ready) = self.held.len().checked_sub(N_HELD) {
+            // A character is not divided: the rest is read as text.
+            let n_ready = (0..=n_ready).rev().find(|&at| self.held[at].is_ascii()).unwrap_or(0);
+            self.hasher.update(&self.held[..n_ready]);
+            self.inner.write_all(&self.held[..n_ready])?;
+            self.held.drain(..n_ready);
+        }
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// Whether a file has its own digest at its end, made without a key; its text is not in memory whole.
+pub(super) fn is_sealed_file(file: &mut File) -> io::Result<bool> {
+    let n_bytes = file.seek(SeekFrom::End(0))?;
+    let n_before = n_bytes.saturating_sub(N_HELD as u64);
+    let mut end = Vec::new();
+    file.seek(SeekFrom::Start(n_before))?;
+    file.read_to_end(&mut end)?;
+    let found = end.iter().rposition(|&byte| byte == b'"').and_then(|last| Some((last.checked_sub(N_DIGITS)?, last)));
+    let Some((start, last)) = found else { return Ok(false) };
+    let mut hasher = Sha256::new();
+    file.rewind()?;
+    feed(&mut hasher, Read::by_ref(file).take(n_before))?;
+    file.rewind()?;
+    let names_it = [format!("{KEY}: \""), format!("{KEY}:\"")].iter().any(|key| end[..start].ends_with(key.as_bytes()));
+    let digest = hex(&hasher.chain_update(&end[..start]).chain_update(&end[last..]).finalize());
+    Ok(names_it && digest.as_bytes() == &end[start..last])
 }
 
 /// Whether a text has its own digest at its end, made with this key or without one.

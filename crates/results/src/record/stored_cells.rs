@@ -145,10 +145,14 @@ pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<
     deserializer.deserialize_map(CellReader::default())
 }
 
+/// Largest length of a value that is kept as text, because it can be of several kinds.
+const SHORT: usize = 64;
+
 /// Reads cells line by line, as their values stand before them.
 #[derive(Default)]
-struct CellReader<'de> {
-    values: Vec<&'de RawValue>,
+struct CellReader {
+    /// The values that no cell has named yet, and short ones: different lists may share these.
+    values: Vec<Option<Box<RawValue>>>,
     // Many cells have the same sections, keys, ledgers, facts, warnings and words.
     sections_at: BTreeMap<Index, Arc<Value>>,
     keys_at: BTreeMap<Index, Vec<Arc<str>>>,
@@ -161,7 +165,7 @@ struct CellReader<'de> {
     last_swept: Arc<[(Arc<str>, Scalar)]>,
 }
 
-impl<'de> Visitor<'de> for CellReader<'de> {
+impl<'de> Visitor<'de> for CellReader {
     type Value = Vec<CellInfo>;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -181,7 +185,7 @@ impl<'de> Visitor<'de> for CellReader<'de> {
     }
 }
 
-impl<'de> DeserializeSeed<'de> for &mut CellReader<'de> {
+impl<'de> DeserializeSeed<'de> for &mut CellReader {
     type Value = Vec<CellInfo>;
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Self::Value, D::Error> {
@@ -189,7 +193,7 @@ impl<'de> DeserializeSeed<'de> for &mut CellReader<'de> {
     }
 }
 
-impl<'de> Visitor<'de> for &mut CellReader<'de> {
+impl<'de> Visitor<'de> for &mut CellReader {
     type Value = Vec<CellInfo>;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -205,11 +209,18 @@ impl<'de> Visitor<'de> for &mut CellReader<'de> {
     }
 }
 
-impl CellReader<'_> {
+impl CellReader {
     fn cell<E: Error>(&mut self, cell: StoredCell<'_>) -> Result<CellInfo, E> {
         let Self { values, sections_at, keys_at, ledger_at, facts_at, warnings_at, words, no_warnings, last_swept } = self;
-        let at = |index: Index| values.get(index).copied().ok_or_else(|| E::custom(format!("there is no value {index}")));
-        let keys = remembered(keys_at, cell.keys, &at)?;
+        let mut at = |index: Index| {
+            let value =
+                values.get_mut(index).and_then(Option::take).ok_or_else(|| E::custom(format!("there is no value {index}")))?;
+            if value.get().len() <= SHORT {
+                values[index] = Some(value.clone());
+            }
+            Ok(value)
+        };
+        let keys = remembered(keys_at, cell.keys, &mut at)?;
         if keys.len() != cell.swept.len() {
             return Err(E::custom(format!("cell {} has {} of {} swept values", cell.cell, cell.swept.len(), keys.len())));
         }
@@ -224,19 +235,19 @@ impl CellReader<'_> {
                 new
             }
         };
-        let section = |(name, index)| Ok((name, Arc::clone(remembered(sections_at, index, &at)?)));
+        let section = |(name, index)| Ok((name, Arc::clone(remembered(sections_at, index, &mut at)?)));
         Ok(CellInfo {
             cell: cell.cell,
             policy: word(cell.policy),
             environment: word(cell.environment),
             swept: Arc::clone(last_swept),
             resolved: cell.resolved.into_iter().map(section).collect::<Result<Resolved, E>>()?,
-            ledger: Arc::clone(remembered(ledger_at, cell.ledger, &at)?),
-            facts: Arc::clone(remembered(facts_at, cell.facts, &at)?),
+            ledger: Arc::clone(remembered(ledger_at, cell.ledger, &mut at)?),
+            facts: Arc::clone(remembered(facts_at, cell.facts, &mut at)?),
             role: cell.role.into_owned(),
             measures: cell.measures,
             warnings: match cell.warnings {
-                Some(index) => Arc::clone(remembered(warnings_at, index, &at)?),
+                Some(index) => Arc::clone(remembered(warnings_at, index, &mut at)?),
                 None => Arc::clone(no_warnings),
             },
         })
@@ -244,10 +255,10 @@ impl CellReader<'_> {
 }
 
 /// Returns a value as `T`, which is read from JSON once.
-fn remembered<'k, 'v, T: DeserializeOwned, E: Error>(
+fn remembered<'k, T: DeserializeOwned, E: Error>(
     known: &'k mut BTreeMap<Index, T>,
     index: Index,
-    at: &impl Fn(Index) -> Result<&'v RawValue, E>,
+    at: &mut impl FnMut(Index) -> Result<Box<RawValue>, E>,
 ) -> Result<&'k T, E> {
     use std::collections::btree_map::Entry;
     match known.entry(index) {

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::collections::hash_map::RandomState;
 use std::fs::{File, TryLockError};
 use std::hash::{BuildHasher, Hasher};
-use std::io::Seek;
+use std::io::{BufWriter, Seek, Write};
 use std::path::{Path, PathBuf};
 
 /// How every temporary name begins and ends; between stand three numbers (see [`TemporaryName`]).
@@ -31,20 +31,37 @@ pub fn write_whole(path: &Path, bytes: &[u8], action: &str) -> Result<(), Error>
 /// # Errors
 /// As [`write_whole`].
 pub fn write_pieces(path: &Path, pieces: &mut dyn Iterator<Item = String>, action: &str) -> Result<(), Error> {
-    let mut buffer = pieces.next().unwrap_or_default();
-    let mut prepared = PreparedFile::unflushed(path, &[], action, false)?;
-    loop {
-        let piece = pieces.next();
-        if piece.is_none() || N_BUFFERED < buffer.len() {
-            disk::write(&mut prepared.file, &prepared.temporary, buffer.as_bytes())
-                .map_err(|source| Error::io(action, path, source))?;
-            buffer.clear();
+    write_with(path, action, |file| {
+        for piece in pieces {
+            file.write_all(piece.as_bytes())?;
         }
-        let Some(piece) = piece else { break };
-        buffer += &piece;
-    }
-    prepared.flush()?;
+        Ok(())
+    })
+}
+
+/// Writes what `write` gives, as [`write_whole`] does.
+pub(super) fn write_with(
+    path: &Path,
+    action: &str,
+    write: impl FnOnce(&mut BufWriter<PreparedFile>) -> std::io::Result<()>,
+) -> Result<(), Error> {
+    let io = |source| Error::io(action, path, source);
+    let mut file = BufWriter::with_capacity(N_BUFFERED, PreparedFile::started(path, action, false)?);
+    write(&mut file).map_err(io)?;
+    let prepared = file.into_inner().map_err(|failed| io(failed.into_error()))?;
+    prepared.sync()?;
     prepared.replace()
+}
+
+impl Write for PreparedFile {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        disk::write(&mut self.file, &self.temporary, bytes)?;
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
 }
 
 /// Writes several files as [`write_whole`] does; many files are flushed together.
@@ -55,7 +72,7 @@ pub(super) fn write_all_whole(files: &[(PathBuf, &[u8])], action: &str) -> Resul
     let prepared =
         files.iter().map(|(path, bytes)| PreparedFile::unflushed(path, bytes, action, false)).collect::<Result<Vec<_>, _>>()?;
     if prepared.len() < N_TOGETHER || !disk::sync_file_system_of(&prepared[0].path) {
-        prepared.iter().try_for_each(PreparedFile::flush)?;
+        prepared.iter().try_for_each(PreparedFile::sync)?;
     }
     prepared.into_iter().try_for_each(|mut file| file.rename())?;
     let folders: BTreeMap<_, _> = files.iter().map(|(path, _)| (path.parent(), path)).collect();
@@ -81,19 +98,22 @@ impl PreparedFile {
     /// [`Error::Io`] naming `action` and `path`.
     pub fn write(path: &Path, bytes: &[u8], action: &str, private: bool) -> Result<Self, Error> {
         let prepared = Self::unflushed(path, bytes, action, private)?;
-        prepared.flush()?;
+        prepared.sync()?;
         Ok(prepared)
+    }
+
+    fn started(path: &Path, action: &str, private: bool) -> Result<Self, Error> {
+        let (temporary, file) = create(path, private).map_err(|source| Error::io(action, path, source))?;
+        Ok(Self { temporary, path: path.to_owned(), action: action.to_owned(), file, published: false })
     }
 
     fn unflushed(path: &Path, bytes: &[u8], action: &str, private: bool) -> Result<Self, Error> {
-        let io = |source| Error::io(action, path, source);
-        let (temporary, file) = create(path, private).map_err(io)?;
-        let mut prepared = Self { temporary, path: path.to_owned(), action: action.to_owned(), file, published: false };
-        disk::write(&mut prepared.file, &prepared.temporary, bytes).map_err(io)?;
+        let mut prepared = Self::started(path, action, private)?;
+        prepared.write_all(bytes).map_err(|source| Error::io(action, path, source))?;
         Ok(prepared)
     }
 
-    fn flush(&self) -> Result<(), Error> {
+    fn sync(&self) -> Result<(), Error> {
         disk::sync(&self.file, &self.temporary).map_err(|source| Error::io(&self.action, &self.path, source))
     }
 

@@ -13,6 +13,7 @@ use super::text::{plus_minus, share_text, short};
 use crate::record::{Measures, Quantity, Role};
 use privateer_config::facts::FactValue;
 use privateer_privacy::Guarantee;
+use std::sync::Arc;
 
 /// Largest number of policies that the paragraph names one by one; further ones are counted.
 const N_NAMED: usize = 6;
@@ -211,7 +212,7 @@ fn of_the_best(run: &ReportRun, settings: &Settings, group: &BudgetGroup, best: 
 
 /// Returns whether the reference is the same policy without privacy.
 fn is_twin(cell: &CellData, reference: &CellData) -> bool {
-    let is_its_own = reference.info.role == Role::WithoutPrivacy(cell.info.policy.to_string());
+    let is_its_own = reference.info.role == Role::WithoutPrivacy(Arc::clone(&cell.info.policy));
     is_its_own || cell.info.policy == reference.info.policy || (!kind(cell).is_empty() && kind(cell) == kind(reference))
 }
 

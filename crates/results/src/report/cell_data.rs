@@ -87,7 +87,7 @@ impl CellData {
     }
 
     fn ledgers(&self) -> impl Iterator<Item = &Ledger> {
-        std::iter::once(&self.info.ledger.reward).chain(&self.info.ledger.inputs)
+        std::iter::once(&self.info.ledger.reward).chain(self.info.ledger.inputs.as_deref())
     }
 
     pub(super) fn swept(&self, key: &str) -> Option<&Scalar> {

@@ -5,6 +5,7 @@ use super::collect::ReportRun;
 use super::share::Share;
 use super::stats::{Ratio, SampleMoments, holm};
 use crate::record::{Quantity, Role};
+use std::sync::Arc;
 
 /// Holds a difference of two cells, trial by trial.
 pub type Paired = SampleMoments;
@@ -129,7 +130,7 @@ pub(super) fn reference(run: &ReportRun, cell_idx: usize) -> Option<usize> {
         let fitting = || candidates.iter().filter(|&&other| wanted(other));
         fitting().find(|other| point.contains(other)).or_else(|| fitting().next())
     };
-    let role = Role::WithoutPrivacy(cell.info.policy.to_string());
+    let role = Role::WithoutPrivacy(Arc::clone(&cell.info.policy));
     candidates
         .iter()
         .find(|&&other| run.cells[other].info.role == role)
@@ -154,7 +155,6 @@ mod tests {
     use super::super::collect::tests::{OPEN, PRIVATE, Planted, planted};
     use super::*;
     use privateer_privacy::{Adversary, Ledger, Unit};
-    use std::sync::Arc;
 
     #[test]
     fn shared_luck_cancels() {

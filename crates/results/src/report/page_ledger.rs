@@ -6,9 +6,10 @@ use super::grid::Grid;
 use super::page_tables::{policies_of, shown};
 use super::text::short;
 use maud::{Markup, html};
+use privateer_engine::engine::ByText;
 use privateer_privacy::mechanism::MECHANISMS;
 use privateer_privacy::{Event, Factor, Guarantee, Ledger};
-use std::collections::BTreeSet;
+use std::collections::btree_map::Entry;
 
 /// The document that lists the errata, one row each.
 const ERRATA: &str = include_str!("../../docs/privacy.md");
@@ -39,17 +40,22 @@ fn fields(ledger: &Ledger) -> [(&'static str, String); 5] {
 }
 
 /// One ledger with the cells that it applies to.
-type Entry<'a> = (&'a Ledger, Vec<&'a CellData>);
+type LedgerEntry<'a> = (&'a Ledger, Vec<&'a CellData>);
 
 /// Returns the cards, the notes that all of them share, and a line on what has no privacy.
 pub(super) fn ledger(run: &ReportRun) -> Markup {
     let (open, private): (Vec<&CellData>, Vec<&CellData>) = run.cells.iter().partition(|cell| cell.is_not_private());
     // Ledgers that agree in these fields share a card, and equal ones an entry of it.
     let stated = private.into_iter().flat_map(|cell| cell.info.ledger.stated().map(move |ledger| (ledger, cell)));
-    let entries = grouped(stated.map(|(ledger, cell)| (serde_json::json!(ledger).to_string(), (ledger, cell)))).into_iter();
+    let mut places = ByText::default();
+    let mut entry = |ledger: &Ledger| {
+        let next = places.len();
+        *places.entry(ledger).or_insert(next)
+    };
+    let entries = grouped(stated.map(|(ledger, cell)| (entry(ledger), (ledger, cell)))).into_iter();
     let entries = entries.map(|same| (same[0].0, same.into_iter().map(|(_, cell)| cell).collect()));
-    let card = |(ledger, _): &Entry<'_>| (fields(ledger), ledger.mechanism.clone(), ledger.guarantee.to_string());
-    let cards: Vec<Vec<Entry<'_>>> = grouped(entries.map(|entry| (card(&entry), entry)));
+    let card = |(ledger, _): &LedgerEntry<'_>| (fields(ledger), ledger.mechanism.clone(), ledger.guarantee.to_string());
+    let cards: Vec<Vec<LedgerEntry<'_>>> = grouped(entries.map(|entry| (card(&entry), entry)));
     let all = || cards.iter().flatten().map(|(ledger, _)| &ledger.notes);
     let mut shared = all().next().cloned().unwrap_or_default();
     shared.retain(|note| 1 < all().count() && all().all(|notes| notes.contains(note)));
@@ -63,12 +69,13 @@ pub(super) fn ledger(run: &ReportRun) -> Markup {
     }
 }
 
-fn article(run: &ReportRun, entries: &[Entry<'_>], shared: &[String]) -> Markup {
+fn article(run: &ReportRun, entries: &[LedgerEntry<'_>], shared: &[String]) -> Markup {
     let first = entries[0].0;
     let formulas = entries.iter().map(|(ledger, _)| ledger.noise_formula.as_str());
     let formulas = once_each(formulas.filter(|formula| !formula.is_empty()));
     let notes = entries.iter().flat_map(|(ledger, _)| &ledger.notes);
     let notes = once_each(notes.filter(|note| !shared.contains(note)));
+    let n_more = notes.len().saturating_sub(N_NOTES);
     let proof = proof(&first.mechanism);
     let all: Vec<&CellData> = entries.iter().flat_map(|(_, cells)| cells.iter().copied()).collect();
     let guarantee = first.guarantee.to_string();
@@ -89,40 +96,43 @@ fn article(run: &ReportRun, entries: &[Entry<'_>], shared: &[String]) -> Markup 
             }
             @if let Some(losses) = returning(entries) { p { "If people return twice as often unnoticed, " (losses) "." } }
             (losses(run, entries).html())
-            @if !notes.is_empty() { ul { @for note in &notes { li { (note) (explained(note)) } } } }
+            @if !notes.is_empty() { ul { @for note in notes.iter().take(N_NOTES) { li { (note) (explained(note)) } } } }
+            @if 0 < n_more { p.note { (n_more) " more notes are in manifest.json." } }
         }
     }
 }
 
 /// Returns the losses of a user who takes part twice as often as each ledger covers.
-fn returning(entries: &[Entry<'_>]) -> Option<String> {
+fn returning(entries: &[LedgerEntry<'_>]) -> Option<String> {
     let mut losses: Vec<String> = entries.iter().take(N_LOSSES).filter_map(|(ledger, _)| ledger.returning_twice()).collect();
     losses.dedup();
     (!losses.is_empty()).then(|| losses.join(", "))
 }
 
-/// Largest number of rows of a card's table.
+/// Largest number of rows of a card's table, and of its notes.
 const N_LOSSES: usize = 12;
+const N_NOTES: usize = 100;
 
 /// Returns stated and delivered losses with the noise of each ledger.
 ///
 /// A column in which all rows agree, apart from epsilon and event, is a note instead.
-fn losses(run: &ReportRun, entries: &[Entry<'_>]) -> Grid {
+fn losses(run: &ReportRun, entries: &[LedgerEntry<'_>]) -> Grid {
     let titles = ["ε", "δ", "applies to", "delivered", "clip", "event"];
     let first_names = policies_of(&entries[0].1);
     let several = entries.iter().any(|(_, cells)| policies_of(cells) != first_names);
-    let row = |(ledger, cells): &Entry<'_>| {
+    let all = || entries.iter().flat_map(|(_, cells)| cells);
+    let mut varying = entries[0].1[0].info.swept.to_vec();
+    varying.retain(|(key, value)| !key.ends_with("epsilon") && all().any(|cell| cell.swept(key) != Some(value)));
+    let row = |(ledger, cells): &LedgerEntry<'_>| {
         // Ledgers that differ for another swept key, such as a dimension, say which one.
         let values = cells[0].info.swept.iter().filter(|(key, value)| {
-            !key.ends_with("epsilon")
-                && cells.iter().all(|cell| cell.swept(key) == Some(value))
-                && entries.iter().any(|(_, others)| others.iter().any(|other| other.swept(key) != Some(value)))
+            varying.iter().any(|(known, _)| known == key) && cells.iter().all(|cell| cell.swept(key) == Some(value))
         });
         let mut apart: Vec<String> = values.map(|swept| run.stated(swept)).collect();
         if several {
             apart.insert(0, policies_of(cells));
         }
-        vec![
+        [
             ledger.epsilon.map_or("–".to_owned(), short),
             short(ledger.delta),
             apart.join(", "),
@@ -131,20 +141,28 @@ fn losses(run: &ReportRun, entries: &[Entry<'_>]) -> Grid {
             event(&ledger.event),
         ]
     };
-    let mut known = BTreeSet::new();
-    let rows: Vec<Vec<String>> = entries.iter().map(row).filter(|row| known.insert(row.clone())).collect();
+    // Different rows; the first are shown.
+    let (mut known, mut rows, mut differs) = (ByText::default(), Vec::new(), [true, false, false, false, false, true]);
+    for row in entries.iter().map(row) {
+        if let Entry::Vacant(free) = known.entry(&row) {
+            free.insert(());
+            (0..row.len()).for_each(|i| differs[i] |= rows.first().is_some_and(|first: &[String; 6]| first[i] != row[i]));
+            if rows.len() < N_LOSSES {
+                rows.push(row);
+            }
+        }
+    }
     let mut grid = Grid::default();
-    let stays = |i: usize| i == 0 || i == 5 || rows.iter().any(|row| row[i] != rows[0][i]);
-    for (i, title) in titles.into_iter().enumerate().filter(|(i, _)| stays(*i)) {
+    for (i, title) in titles.into_iter().enumerate().filter(|(i, _)| differs[*i]) {
         grid.column(title, title, i < 2);
     }
-    let shared = (0..titles.len()).filter(|i| !stays(*i) && !["", "–"].contains(&rows[0][*i].as_str()));
+    let shared = (0..titles.len()).filter(|i| !differs[*i] && !["", "–"].contains(&rows[0][*i].as_str()));
     grid.notes.extend(shared.map(|i| format!("{}: {}.", titles[i], rows[0][i])));
-    if N_LOSSES < rows.len() {
-        grid.notes.push(format!("{} more are in manifest.json.", rows.len() - N_LOSSES));
+    if rows.len() < known.len() {
+        grid.notes.push(format!("{} more are in manifest.json.", known.len() - rows.len()));
     }
-    let keep = |row: Vec<String>| row.into_iter().enumerate().filter(|(i, _)| stays(*i)).map(|(_, text)| text).collect();
-    grid.rows = rows.iter().take(N_LOSSES).cloned().map(keep).collect();
+    let keep = |row: [String; 6]| row.into_iter().zip(differs).filter(|(_, differs)| *differs).map(|(text, _)| text).collect();
+    grid.rows = rows.into_iter().map(keep).collect();
     grid
 }
 

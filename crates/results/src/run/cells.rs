@@ -22,16 +22,22 @@ pub(super) fn cell_infos(
 
 fn infos(sweep: &Sweep, preparation: &Preparation<'_>) -> Result<Vec<CellInfo>, Error> {
     let (mut ledgers, mut shared, mut warnings) = (SharedValues::default(), SharedValues::default(), SharedValues::default());
+    let mut swept = Arc::default();
     let mut cells = sweep
         .cells
         .iter()
         .map(|plan| {
+            // The cells of a sweep point share their values.
+            let values = plan.swept.values();
+            if values != swept {
+                swept = values;
+            }
             let facts = preparation.facts(plan).map_err(|error| plan.placed(error))?;
             Ok(CellInfo {
                 cell: plan.index,
                 policy: Arc::clone(&plan.policy),
-                environment: Arc::clone(&plan.environment),
-                swept: Arc::clone(&plan.swept),
+                environment: Arc::clone(&plan.environment.label),
+                swept: Arc::clone(&swept),
                 role: plan.role.clone(),
                 resolved: plan.resolved.clone(),
                 ledger: ledgers.share(facts.ledger),

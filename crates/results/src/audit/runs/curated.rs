@@ -9,7 +9,7 @@ use super::transcript::Transcript;
 use privateer_config::error::Error;
 use privateer_engine::engine::{self, Options, Preparation, Stop, Trace};
 use privateer_engine::env::{BuildContext, Environment, EnvironmentPlan};
-use privateer_engine::spec::{BanditPlan, CellPlan, CuratorPlan, Task};
+use privateer_engine::spec::{BanditPlan, CellEnvironment, CellPlan, CuratorPlan, Task};
 use privateer_gp::Points;
 use privateer_privacy::Ledger;
 use rayon::prelude::*;
@@ -26,7 +26,8 @@ pub(super) fn attacks(
     let distance = curator.moves();
     let of = |by: f64| {
         let mut replay = plan.clone();
-        replay.environment_key = format!("{} moved by {by}", plan.environment_key).into();
+        let key = format!("{} moved by {by}", plan.environment.key).into();
+        replay.environment = Arc::new(CellEnvironment { key, ..(*plan.environment).clone() });
         let inner = Arc::clone(&bandit.environment_plan);
         let environment_plan = Arc::new(EnvironmentPlan::new(move |context| moved(&inner, by, context)));
         replay.task = Task::Bandit(BanditPlan { environment_plan, ..bandit.clone() });

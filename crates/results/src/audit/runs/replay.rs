@@ -8,8 +8,9 @@ use privateer_backend::Backend;
 use privateer_config::error::Error;
 use privateer_engine::engine::{self, CellFacts, Options, Preparation, Stop, Trace};
 use privateer_engine::env::DataFolder;
-use privateer_engine::spec::{CellPlan, Recorded, Sweep, Task};
+use privateer_engine::spec::{CellEnvironment, CellPlan, Recorded, Sweep, Task};
 use privateer_privacy::{Event, Factor, Ledger};
+use std::sync::Arc;
 
 /// Default number of replayed rounds, for which the mechanisms are calibrated.
 const ROUNDS: u64 = 32;
@@ -53,7 +54,8 @@ impl ReplayJob<'_> {
         loop {
             let mut short = plan.clone();
             (short.index, short.rounds) = (0, rounds);
-            short.environment_key = format!("{} for {rounds} rounds", plan.environment_key).into();
+            let key = format!("{} for {rounds} rounds", plan.environment.key).into();
+            short.environment = Arc::new(CellEnvironment { key, ..(*plan.environment).clone() });
             let sweep = self.sweep_of(vec![short.clone()], 1);
             match Preparation::new(&sweep, self.data, self.backend).facts_in_short(&short) {
                 Ok(facts) => return Ok((short, facts)),
