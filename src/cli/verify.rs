@@ -49,8 +49,11 @@ pub fn verify(registry: &Registry, args: &VerifyArgs) -> Result<(), Error> {
         };
         problems.extend(metered("parts", |each| run_again(registry, &args.folder, &manifest, &chosen, &options, each))?);
     }
-    let is_whole = done.len() == manifest.n_parts();
-    let is_checkable = is_whole && manifest.program_version == env!("CARGO_PKG_VERSION");
+    let (total, version) = (manifest.n_parts(), manifest.program_version.clone());
+    let is_whole = done.len() == total;
+    let is_checkable = is_whole && version == env!("CARGO_PKG_VERSION");
+    // The report reads the manifest again: with many cells two of them fill memory.
+    drop(manifest);
     // A report is made of sound parts.
     let report = if is_checkable && problems.is_empty() {
         metered("cells", |each| compare_report(&args.folder, each))?
@@ -66,9 +69,8 @@ pub fn verify(registry: &Registry, args: &VerifyArgs) -> Result<(), Error> {
         let more = if rest == 0 { String::new() } else { format!("\n  and {rest} more") };
         return Err(Error::CheckSaidNo(format!("`{}` does not hold what was written:{shown}{more}", args.folder.display())));
     }
-    let incomplete = |reason: String, hint: &str| {
-        Err(Error::Incomplete { done: done.len(), total: manifest.n_parts(), reason, hint: hint.to_owned() })
-    };
+    let incomplete =
+        |reason: String, hint: &str| Err(Error::Incomplete { done: done.len(), total, reason, hint: hint.to_owned() });
     if !is_whole {
         return incomplete("the parts that are there are intact".to_owned(), "finish the run with the command that started it");
     }
@@ -79,8 +81,7 @@ pub fn verify(registry: &Registry, args: &VerifyArgs) -> Result<(), Error> {
     say(&format!("{} files are those that were written, {} parts among them", n_files + report.n_intact, done.len()));
     if !is_checkable {
         say(&format!(
-            "summary.csv, plots and report.html were not checked: version {} made them, and this is {}",
-            manifest.program_version,
+            "summary.csv, plots and report.html were not checked: version {version} made them, and this is {}",
             env!("CARGO_PKG_VERSION")
         ));
     }

@@ -167,6 +167,26 @@ mod tests {
         [sweep.cells.len(), environments, policies, requests, sections]
     }
 
+    /// Sweeps have many cells: of 10^6 there are two swept keys, a few hundred bytes and no list of values each.
+    #[test]
+    fn cells_of_a_large_sweep_are_small() {
+        assert!(size_of::<super::super::CellPlan>() <= 184, "{}", size_of::<super::super::CellPlan>());
+        let numbers = |n: usize, from: f64| (0..n).map(|i| (from + i as f64).to_string() + ".5").collect::<Vec<_>>().join(", ");
+        let sweep = |n: usize, other: &str| {
+            let keys = format!("\"privacy.epsilon\" = [{}]\n\"{other}\" = [{}]\n", numbers(n, 1.0), numbers(n, 1.0));
+            Sweep::parse("t.toml", &format!("{SPEC}[sweep.product]\n{keys}"), &[])
+        };
+        let large = sweep(400, "environment.noise.sd").expect("160 000 points");
+        assert_eq!(large.cells.len(), 320_000);
+        // The cells of a sweep point name it; its values are those of the axes.
+        let last = &large.cells[319_998];
+        assert_eq!(last.label(), "igp-ucb · privacy.epsilon = 400.5 · environment.noise.sd = 400.5");
+        assert!(Arc::ptr_eq(&last.environment, &large.cells[798].environment));
+        // Each combination of keys of one section is read, so these are fewer.
+        let refused = sweep(400, "privacy.clip_failure").map(drop).expect_err("one section").to_string();
+        assert!(refused.contains("160000 combinations of keys of `privacy`"), "{refused}");
+    }
+
     /// A section is read once for each combination of the values that it has itself.
     #[test]
     fn cells_share_the_sections_that_are_the_same() {

@@ -114,7 +114,7 @@ const MOST_OF_SECTION: usize = 100_000;
 /// Largest number of swept keys of one spec: each is compared with each.
 const MOST_KEYS: usize = 1000;
 /// Largest number of values in all points of one spec, each point with its own value of each key.
-const MOST_VALUES: f64 = 2e6;
+const MOST_VALUES: f64 = 4e6;
 
 /// Returns all sweep points.
 ///

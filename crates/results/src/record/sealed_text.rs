@@ -136,6 +136,21 @@ mod tests {
                 assert!(!is_intact(&whole[..cut]) && !is_intact(&whole[cut + 1..]));
             }
         }
+        // Written in pieces of any length, also within characters and beyond what is held.
+        let long = format!("{:#}", serde_json::json!({ "a": "é".repeat(N_HELD), "b": [1, 2] }));
+        for n_bytes in [1, 7, 1000, 1 << 20] {
+            let mut written = SealedWriter::new(Vec::new());
+            long.as_bytes().chunks(n_bytes).for_each(|piece| written.write_all(piece).expect("written"));
+            assert_eq!(written.finish().expect("written"), seal_text(&long, None).as_bytes());
+        }
+        let mut file = tempfile::tempfile().expect("a file");
+        file.write_all(seal_text(&long, None).as_bytes()).expect("written");
+        assert!(is_sealed_file(&mut file).expect("read"));
+        for at in [5, long.len() / 2, long.len() - 3] {
+            file.seek(SeekFrom::Start(at as u64)).expect("sought");
+            file.write_all(b"x").expect("altered");
+            assert!(!is_sealed_file(&mut file).expect("read"), "{at}");
+        }
         // An example of RFC 4231: test case 2.
         let known = "5bdcc146bf60754e6a042426089575c75a003f089d2739839dec58b964ec3843";
         assert_eq!(digest(["what do ya want ", "for nothing?"], Some(b"Jefe")), known);

@@ -327,6 +327,12 @@ mod tests {
         let read = Manifest::load(folder.path()).expect("loaded");
         assert_eq!(read, written);
         assert!(Arc::ptr_eq(&read.cells[1].ledger, &read.cells[99].ledger));
+        assert!(Arc::ptr_eq(&read.cells[0].policy, &read.cells[99].policy));
+        // The policies of a sweep point share its values.
+        let written = manifest(vec![cell(0, "a", 1.0), cell(1, "b", 1.0), cell(2, "a", 2.0)]);
+        written.save(folder.path()).expect("saved");
+        let swept = Manifest::load(folder.path()).expect("loaded").cells.into_iter().map(|cell| cell.swept).collect::<Vec<_>>();
+        assert_eq!([Arc::ptr_eq(&swept[0], &swept[1]), Arc::ptr_eq(&swept[1], &swept[2])], [true, false]);
         // Places that do not exist are refused.
         let (from, to) = ("\"ledger\":2", "\"ledger\":999");
         assert!(text.contains(from), "{text}");

@@ -115,3 +115,26 @@ fn part_problem(out: &Path, manifest: &Manifest, id: PartId) -> Result<Option<St
     }
     Ok(None)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_are_compared_piece_by_piece() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let state = |pieces: &[&str]| {
+            let mut pieces = pieces.iter().map(|&piece| piece.to_owned());
+            compare_file(folder.path(), "a", &mut pieces).expect("readable")
+        };
+        assert_eq!(state(&["ab"]), FileState::Missing);
+        std::fs::write(folder.path().join("a"), "abcd").expect("written");
+        assert_eq!([state(&["abcd"]), state(&["a", "", "bc", "d"])], [FileState::Intact; 2]);
+        for other in [&["abc"][..], &["ab", "cde"], &["abcd", "e"], &["abxd"], &[]] {
+            assert_eq!(state(other), FileState::Altered, "{other:?}");
+        }
+        std::fs::create_dir(folder.path().join("b")).expect("made");
+        let state = compare_file(folder.path(), "b", &mut std::iter::empty()).expect("said");
+        assert_eq!(state, FileState::Altered);
+    }
+}

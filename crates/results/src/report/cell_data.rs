@@ -105,6 +105,9 @@ impl CellData {
     }
 }
 
+/// A report holds all cells, so a cell of one trial must be small.
+const _: () = assert!(size_of::<CellData>() <= 208 && size_of::<ReportTrialEnd>() <= 24);
+
 /// Finds cells without a walk over all of them.
 #[derive(Clone, Debug, Default)]
 pub(super) struct CellIndex {

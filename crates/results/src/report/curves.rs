@@ -146,6 +146,23 @@ mod tests {
         assert!((exponent.expect("fitted") - 0.5).abs() < 1e-12);
     }
 
+    /// A curve over few trials holds their values, and gives the same numbers.
+    #[test]
+    fn points_are_those_of_all_trials() {
+        for n_trials in [1, 3, 12, 13, 40] {
+            let value = |trial: u32, round: u32| if trial == 1 { f64::NAN } else { f64::from(trial * trial + round) };
+            let mut builder = CurveBuilder::new(&[1, 2, 3]);
+            (0..n_trials).for_each(|trial| builder.add(&[1, 2, 3].map(|round| value(trial, round))));
+            let (curve, _) = builder.finish(false);
+            assert_eq!(matches!(curve.values, CurveValues::Trials(_)), n_trials <= 12);
+            let expected = [1, 2, 3].map(|round| {
+                let known: Vec<f64> = (0..n_trials).filter(|trial| *trial != 1).map(|trial| value(trial, round)).collect();
+                (round, (SampleMoments::of(&known), Quantiles::of(&known)))
+            });
+            assert_eq!(curve.points().collect::<Vec<_>>(), expected);
+        }
+    }
+
     #[test]
     fn late_learners_begin_with_their_first_answer() {
         let mut builder = CurveBuilder::new(&[1, 2, 3, 4]);

@@ -377,6 +377,17 @@ mod tests {
     }
 
     #[test]
+    fn rows_beyond_the_most_are_counted() {
+        let run = planted(&[0.5, 1.0, 2.0], &[PRIVATE, OPEN], 3);
+        let (all, costs) = (4, costs(&run));
+        for most in 0..=all {
+            let (grid, n_more) = numbers(&run, &costs, true, most);
+            assert_eq!((grid.rows.len(), n_more), (most, all - most));
+        }
+        assert!(more_rows(0).is_empty() && more_rows(7)[0].starts_with("7 more rows"));
+    }
+
+    #[test]
     fn the_star_is_private() {
         let better = Planted { policy: "better", level: |_| 50.0, ..PRIVATE };
         let (grid, text) = tables(&[PRIVATE, better, OPEN]);
