@@ -10,6 +10,7 @@ use privateer_backend::Cpu;
 use privateer_config::error::Error;
 use privateer_config::facts::FactValue;
 use privateer_privacy::Guarantee;
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 #[derive(Debug, Args)]
@@ -63,7 +64,9 @@ pub fn check(registry: &Registry, args: &CheckArgs) -> Result<(), Error> {
             found.refuse(&sweep.accepted)?;
         }
         let trial_rounds: f64 = sweep.cells.iter().map(|cell| cell.rounds as f64 * sweep.trials as f64).sum();
-        let rows: f64 = sweep.cells.iter().map(|cell| sweep.recorded.n_rounds(cell.rounds) as f64 * sweep.trials as f64).sum();
+        let mut rows_of = BTreeMap::new();
+        let mut n_rows = |rounds| *rows_of.entry(rounds).or_insert_with(|| sweep.recorded.n_rounds(rounds) as f64);
+        let rows: f64 = sweep.cells.iter().map(|cell| n_rows(cell.rounds) * sweep.trials as f64).sum();
         say(&format!(
             "{}: ok\n  {} x {} in {}, {}, {}\n  spec hash {}",
             path.display(),

@@ -236,7 +236,7 @@ fn nothing_private(run: &ReportRun) -> String {
 
 /// Returns the swept values of a sweep point; `None` if nothing is swept.
 fn stated(run: &ReportRun, point: &[usize]) -> Option<String> {
-    let at: Vec<String> = run.cells[point[0]].info.swept.iter().map(|swept| run.stated(swept)).collect();
+    let at: Vec<String> = run.cells[point[0]].swept.iter().map(|swept| run.stated(swept)).collect();
     (!at.is_empty()).then(|| at.join(", "))
 }
 

@@ -19,7 +19,9 @@ pub(super) struct ReportTrialEnd {
 /// Holds one cell, reduced to the data of the report.
 #[derive(Clone, Debug)]
 pub(super) struct CellData {
-    pub(super) info: CellInfo,
+    pub(super) info: Arc<CellInfo>,
+    /// As those of `info`, or for a reference at another sweep point those of that point.
+    pub(super) swept: Arc<[(Arc<str>, Scalar)]>,
     /// The last rounds of the trials, in their order.
     pub(super) ends: Arc<[ReportTrialEnd]>,
     pub(super) last_round: u32,
@@ -31,6 +33,11 @@ impl CellData {
     /// Returns a quantity at the last round of each trial, without NaN; empty if the run does not measure it.
     pub(super) fn finals(&self, quantity: Quantity) -> Vec<f64> {
         self.ends.iter().map(|end| self.at_end(end, quantity)).filter(|value| !value.is_nan()).collect()
+    }
+
+    #[cfg(test)]
+    pub(super) fn info_mut(&mut self) -> &mut CellInfo {
+        Arc::make_mut(&mut self.info)
     }
 
     /// Returns the moments of [`CellData::finals`].
@@ -91,7 +98,7 @@ impl CellData {
     }
 
     pub(super) fn swept(&self, key: &str) -> Option<&Scalar> {
-        self.info.swept.iter().find(|(known, _)| **known == *key).map(|(_, value)| value)
+        self.swept.iter().find(|(known, _)| **known == *key).map(|(_, value)| value)
     }
 
     /// Returns whether one of the cell's ledgers states that its claim does not hold.
@@ -106,7 +113,7 @@ impl CellData {
 }
 
 /// A report holds all cells, so a cell of one trial must be small.
-const _: () = assert!(size_of::<CellData>() <= 208 && size_of::<ReportTrialEnd>() <= 24);
+const _: () = assert!(size_of::<CellData>() <= 72 && size_of::<CellInfo>() <= 160 && size_of::<ReportTrialEnd>() <= 24);
 
 /// Finds cells without a walk over all of them.
 #[derive(Clone, Debug, Default)]
@@ -127,7 +134,7 @@ pub(super) struct CellIndex {
 
 impl CellIndex {
     pub(super) fn of(cells: &[CellData]) -> Self {
-        let point = |cell: &CellData| format!("{:?}", (&cell.info.environment, &cell.info.swept));
+        let point = |cell: &CellData| format!("{:?}", (&cell.info.environment, &cell.swept));
         let (points, mut point_of) = (grouped(cells.iter().map(point).zip(0..)), vec![0; cells.len()]);
         for (number, cells) in points.iter().enumerate() {
             cells.iter().for_each(|&cell: &usize| point_of[cell] = number);
@@ -150,7 +157,7 @@ impl CellIndex {
 
 /// Returns what a cell has in common with those that differ in policy and privacy alone, as a key.
 pub(super) fn problem_of(cell: &CellData) -> String {
-    let outside: Vec<_> = cell.info.swept.iter().filter(|(key, _)| !is_privacy_key(key)).collect();
+    let outside: Vec<_> = cell.swept.iter().filter(|(key, _)| !is_privacy_key(key)).collect();
     format!("{:?}", (&cell.info.environment, outside))
 }
 

@@ -90,23 +90,22 @@ impl ReportRun {
         let mut points_of: BTreeMap<String, Vec<&CellData>> = BTreeMap::new();
         for cell in self.cells.iter().filter(|cell| cell.info.role == Role::Listed) {
             let points = points_of.entry(problem_of(cell)).or_default();
-            if points.last().is_none_or(|last| last.info.swept != cell.info.swept) {
+            if points.last().is_none_or(|last| last.swept != cell.swept) {
                 points.push(cell);
             }
         }
         let mut more = Vec::new();
         for cell in self.cells.iter().filter(|cell| cell.info.role != Role::Listed) {
             let points = points_of.get(&problem_of(cell)).into_iter().flatten();
-            for point in points.filter(|point| point.info.swept != cell.info.swept) {
-                let mut again = cell.clone();
-                again.info.swept = Arc::clone(&point.info.swept);
-                more.push(again);
+            for point in points.filter(|point| point.swept != cell.swept) {
+                more.push(CellData { swept: Arc::clone(&point.swept), ..cell.clone() });
             }
         }
         if more.is_empty() {
             return Cow::Borrowed(self);
         }
-        let cells = [self.cells.as_slice(), &more].concat();
+        let mut cells = self.cells.clone();
+        cells.append(&mut more);
         Cow::Owned(Self { index: CellIndex::of(&cells), manifest: self.manifest.clone(), cells, words: self.words })
     }
 
@@ -116,7 +115,7 @@ impl ReportRun {
     }
 
     pub(super) fn swept_keys(&self) -> Vec<&str> {
-        self.cells.first().map_or(Vec::new(), |cell| cell.info.swept.iter().map(|(key, _)| &**key).collect())
+        self.cells.first().map_or(Vec::new(), |cell| cell.swept.iter().map(|(key, _)| &**key).collect())
     }
 
     /// Returns a swept key with its value in words; the key is as short as it can be.
@@ -179,7 +178,8 @@ fn cell(
     if let Some(last) = last.filter(|last| last.curve.rounds == curve.rounds) {
         curve.rounds = Arc::clone(&last.curve.rounds);
     }
-    Ok(CellData { info, ends: ends.into(), last_round, curve: curve.into(), exponent })
+    let swept = Arc::clone(&info.swept);
+    Ok(CellData { info: info.into(), swept, ends: ends.into(), last_round, curve: curve.into(), exponent })
 }
 
 /// Returns the row ranges of the trials of a part.

@@ -176,15 +176,15 @@ mod tests {
         let policies = [("igp-ucb", 1.0), ("uniform", 1.0), ("gp-ucb", 1.0), ("igp-ucb", 1.0)];
         for (cell, (kind, ridge)) in run.cells.iter_mut().zip(policies) {
             let policy = format!("{kind} {}", cell.info.cell);
-            cell.info.resolved = serde_json::json!({ "policy": { "kind": kind, "ridge": ridge, "label": policy } }).into();
-            cell.info.policy = policy.into();
+            cell.info_mut().resolved = serde_json::json!({ "policy": { "kind": kind, "ridge": ridge, "label": policy } }).into();
+            cell.info_mut().policy = policy.into();
         }
         run.index = CellIndex::of(&run.cells);
         assert_eq!(reference(&run, 0), Some(3));
-        run.cells[3].info.resolved = serde_json::json!({ "policy": { "kind": "igp-ucb", "ridge": 2.0 } }).into();
+        run.cells[3].info_mut().resolved = serde_json::json!({ "policy": { "kind": "igp-ucb", "ridge": 2.0 } }).into();
         assert_eq!(reference(&run, 0), Some(3));
         for kind in ["uniform", "random-arm"] {
-            run.cells[3].info.resolved = serde_json::json!({ "policy": { "kind": kind } }).into();
+            run.cells[3].info_mut().resolved = serde_json::json!({ "policy": { "kind": kind } }).into();
             run.index = CellIndex::of(&run.cells);
             assert_eq!(reference(&run, 0), Some(2));
         }
@@ -217,7 +217,7 @@ mod tests {
         let run = planted(&[1.0], &[PRIVATE, better, best, OPEN], 6);
         let leaders_where = |change: fn(&mut Ledger)| {
             let mut run = run.clone();
-            change(&mut Arc::make_mut(&mut run.cells[2].info.ledger).reward);
+            change(&mut Arc::make_mut(&mut run.cells[2].info_mut().ledger).reward);
             leaders(&run).0
         };
         assert_eq!(leaders(&run).0, [Leader { cell: 2, clear: true }]);

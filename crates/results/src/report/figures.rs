@@ -261,7 +261,7 @@ fn line(run: &ReportRun, plan: &ChartPlan, cell_idx: usize) -> Option<Vec<PointI
 
 /// Returns the budget that a sweep states for a cell.
 fn swept_epsilon(cell: &CellData) -> Option<f64> {
-    cell.info.swept.iter().find(|(key, _)| is_budget(key)).and_then(|(_, value)| value.as_f64())
+    cell.swept.iter().find(|(key, _)| is_budget(key)).and_then(|(_, value)| value.as_f64())
 }
 
 fn is_budget(key: &str) -> bool {
@@ -309,7 +309,7 @@ fn place(run: &ReportRun, plan: &ChartPlan, companions: &[&str], cell: &CellData
     let broken = run.index.unguaranteed.contains(&cell.info.policy);
     let policy = format!("{}{}", cell.info.policy, if broken { " †" } else { "" });
     let mut coordinates = vec![("policy".to_owned(), policy), ("environment".to_owned(), cell.info.environment.to_string())];
-    let swept = cell.info.swept.iter().filter(|(key, _)| !is_on_x(&plan.along, key) && !companions.contains(&&**key));
+    let swept = cell.swept.iter().filter(|(key, _)| !is_on_x(&plan.along, key) && !companions.contains(&&**key));
     coordinates.extend(swept.map(|(key, value)| (key.to_string(), swept_text(value))));
     let at = coordinates.iter().position(|(key, _)| *key == plan.by).unwrap_or(0);
     let (key, value) = coordinates.remove(at);

@@ -41,7 +41,7 @@ pub fn compare_folders(first: &Path, second: &Path, measure: Option<&str>) -> Re
         let problem = Diagnostic::new(format!("`{}` is about {a}, and `{}` about {b}", first.display(), second.display()));
         return problem.hint("name a quantity that both measure with `--measure NAME`").refuse();
     }
-    let key = |cell: &CellData| format!("{:?}", (&cell.info.policy, &cell.info.environment, &cell.info.swept));
+    let key = |cell: &CellData| format!("{:?}", (&cell.info.policy, &cell.info.environment, &cell.swept));
     let mut others: BTreeMap<String, &CellData> = BTreeMap::new();
     for cell in &right.cells {
         others.entry(key(cell)).or_insert(cell);
@@ -66,7 +66,7 @@ pub fn compare_folders(first: &Path, second: &Path, measure: Option<&str>) -> Re
     names.iter().for_each(|name| grid.column(name, name, true));
     grid.column("difference", "difference", true);
     for ((here, there), differs) in pairs.iter().zip(holm(&p_values, 0.05)) {
-        let mut row: Vec<String> = here.info.swept.iter().map(|(_, value)| swept_text(value)).collect();
+        let mut row: Vec<String> = here.swept.iter().map(|(_, value)| swept_text(value)).collect();
         row.push(here.info.policy.to_string());
         row.extend([here, there].map(|cell| moments(cell.moments(words.measure))));
         row.push(if here.result_bits(words.measure) == there.result_bits(words.measure) {

@@ -82,11 +82,11 @@ mod tests {
     fn run(kernel: Value, adversary: Adversary) -> ReportRun {
         let mut run = planted(&[0.5, 1.0, 2.0], &[PRIVATE, OPEN], 6);
         for (i, cell) in run.cells.iter_mut().enumerate() {
-            cell.info.resolved = json!({"environment": {"kind": "rkhs", "kernel": kernel}}).into();
-            cell.info.facts = Arc::new([("dimension", 2_u64.into())].into());
+            cell.info_mut().resolved = json!({"environment": {"kind": "rkhs", "kernel": kernel}}).into();
+            cell.info_mut().facts = Arc::new([("dimension", 2_u64.into())].into());
             let mut ledger = test_ledger([0.5, 1.0, 2.0][i / 2], Some(1.0));
             ledger.reward.threat_model.adversary = adversary;
-            cell.info.ledger = ledger.into();
+            cell.info_mut().ledger = ledger.into();
         }
         run
     }
@@ -125,7 +125,7 @@ mod tests {
         let explained = |run: &ReportRun| figures(run, false).iter().any(|figure| figure.caption.contains("Theorem 1"));
         assert!(explained(&run));
         let mut open = run.clone();
-        open.cells.iter_mut().for_each(|cell| cell.info.ledger = test_ledger(1.0, None).into());
+        open.cells.iter_mut().for_each(|cell| cell.info_mut().ledger = test_ledger(1.0, None).into());
         assert!(!explained(&open));
     }
 }

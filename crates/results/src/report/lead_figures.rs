@@ -203,9 +203,9 @@ mod tests {
                         .iter_mut()
                         .for_each(|end| end.values[1] += 240.0 - 200.0 * share(epsilon) - (40.0 + 60.0 / epsilon));
                 }
-                cell.info.cell = run.cells.len() as u32;
+                cell.info_mut().cell = run.cells.len() as u32;
                 let setting = ("environment.dimension".into(), Scalar::Integer(setting as i64 + 1));
-                cell.info.swept = cell.info.swept.iter().cloned().chain([setting]).collect();
+                cell.swept = cell.swept.iter().cloned().chain([setting]).collect();
                 run.cells.push(cell);
             }
         }
@@ -239,9 +239,9 @@ mod tests {
         let (mut run, settings) = keeping(&[1.0, 4.0], &shares);
         assert!(settings.are_alike && settings.enough_text().is_some());
         for cell in &mut run.cells {
-            let value = cell.info.swept.last().expect("a key").1.clone();
-            cell.info.swept.push(("policy.a b.ridge".to_owned(), value.clone()));
-            cell.info.swept.push(("policy.a-b.ridge".to_owned(), value));
+            let value = cell.swept.last().expect("a key").1.clone();
+            let more = ["policy.a b.ridge", "policy.a-b.ridge"].map(|key| (key.into(), value.clone()));
+            cell.swept = cell.swept.iter().cloned().chain(more).collect();
         }
         run.index = CellIndex::of(&run.cells);
         let rows = summary::rows(&run);
@@ -254,7 +254,7 @@ mod tests {
         for cell in &mut run.cells {
             let epsilon = cell.epsilon();
             if epsilon == Some(4.0) {
-                cell.info.policy = format!("{} of another kind", cell.info.policy).into();
+                cell.info_mut().policy = format!("{} of another kind", cell.info.policy).into();
             }
         }
         run.index = CellIndex::of(&run.cells);

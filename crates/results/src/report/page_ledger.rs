@@ -121,11 +121,11 @@ fn losses(run: &ReportRun, entries: &[LedgerEntry<'_>]) -> Grid {
     let first_names = policies_of(&entries[0].1);
     let several = entries.iter().any(|(_, cells)| policies_of(cells) != first_names);
     let all = || entries.iter().flat_map(|(_, cells)| cells);
-    let mut varying = entries[0].1[0].info.swept.to_vec();
+    let mut varying = entries[0].1[0].swept.to_vec();
     varying.retain(|(key, value)| !key.ends_with("epsilon") && all().any(|cell| cell.swept(key) != Some(value)));
     let row = |(ledger, cells): &LedgerEntry<'_>| {
         // Ledgers that differ for another swept key, such as a dimension, say which one.
-        let values = cells[0].info.swept.iter().filter(|(key, value)| {
+        let values = cells[0].swept.iter().filter(|(key, value)| {
             varying.iter().any(|(known, _)| known == key) && cells.iter().all(|cell| cell.swept(key) == Some(value))
         });
         let mut apart: Vec<String> = values.map(|swept| run.stated(swept)).collect();

@@ -88,11 +88,11 @@ fn why_same(cells: &[&CellData]) -> &'static str {
 
 /// Returns the values of the swept keys of cells that share a row: the first and the last of many.
 fn swept_values(cells: &[&CellData]) -> Vec<String> {
-    let n_keys = cells[0].info.swept.len();
+    let n_keys = cells[0].swept.len();
     let joined = |i: usize| {
         // References are played once for all settings of privacy.
         let text = |cell: &&CellData| {
-            cell.info.swept.get(i).map_or(String::new(), |(key, value)| match cell.info.role {
+            cell.swept.get(i).map_or(String::new(), |(key, value)| match cell.info.role {
                 Role::Guessing | Role::WithoutPrivacy(_) if is_privacy_key(key) => "–".to_owned(),
                 _ => swept_text(value),
             })
@@ -127,9 +127,9 @@ pub(super) fn results(run: &ReportRun, costs: &Costs) -> Grid {
     policies.iter().for_each(|policy| grid.column(policy, policy, true));
     let at = |point: &[usize], policy: &str| point.iter().copied().find(|&cell| *run.cells[cell].info.policy == *policy);
     for point in points.iter().take(N_PAGE_ROWS) {
-        let first = &run.cells[point[0]].info;
+        let first = &run.cells[point[0]];
         let mut row: Vec<String> = first.swept.iter().map(|(_, value)| swept_text(value)).collect();
-        row.extend(labelled.then(|| first.environment.to_string()));
+        row.extend(labelled.then(|| first.info.environment.to_string()));
         row.extend(policies.iter().map(|policy| match at(point, policy) {
             Some(cell) => format!("{}{}", moments(run.cells[cell].moments(run.words.measure)), marks[cell]),
             None => "–".to_owned(),
@@ -323,7 +323,7 @@ pub(super) fn facts(run: &ReportRun) -> Markup {
 ///
 /// These are the swept values (else the policies) that all of its cells and not all others have.
 fn what_differs(run: &ReportRun, cells: &[&CellData]) -> String {
-    let apart = cells[0].info.swept.iter().filter(|(key, value)| {
+    let apart = cells[0].swept.iter().filter(|(key, value)| {
         let has = |cell: &CellData| cell.swept(key) == Some(value);
         cells.iter().all(|cell| has(cell)) && !run.cells.iter().all(has)
     });

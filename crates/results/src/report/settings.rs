@@ -55,7 +55,7 @@ impl Settings {
             let epsilon = cell.epsilon().filter(usable)?;
             // The budget of inputs is another one than that of rewards.
             let is_other = |key: &str| cell.info.ledger.reward.epsilon.is_some() && key == "curator.epsilon";
-            let values = cell.info.swept.iter().filter(|(key, _)| !is_privacy_key(key) || is_other(key));
+            let values = cell.swept.iter().filter(|(key, _)| !is_privacy_key(key) || is_other(key));
             let environment = many_environments.then(|| cell.info.environment.to_string());
             let name = environment.into_iter().chain(values.map(|swept| run.stated(swept))).collect::<Vec<_>>().join(", ");
             let setting = *setting_of.entry(name.clone()).or_insert(names.len());
@@ -190,7 +190,7 @@ impl Settings {
             let of = |other: &usize| &run.cells[*other];
             others.iter().any(|other| of(other).info.policy == cell.info.policy && of(other).swept(key) != Some(value))
         };
-        let swept = cell.info.swept.iter();
+        let swept = cell.swept.iter();
         let shown = swept.filter(|(key, value)| is_privacy_key(key) && !key.ends_with("epsilon") && apart(key, value));
         let mut shown: Vec<String> = shown.map(|swept| run.stated(swept)).collect();
         // Cells of one epsilon may promise different things.

@@ -152,7 +152,7 @@ mod tests {
         let mut run = losing(|_| 90.0);
         run.words = ReportWords::of(Measures::Risk, false, None);
         for (cell, left) in [(0, 0.625), (1, 0.5), (2, 1.25)] {
-            run.cells[cell].info.measures = Measures::Risk;
+            run.cells[cell].info_mut().measures = Measures::Risk;
             run.cells[cell].ends.iter_mut().for_each(|end| end.values = vec![0.0, left]);
         }
         let text = said(&run);

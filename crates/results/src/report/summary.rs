@@ -59,7 +59,7 @@ pub(super) fn row(run: &ReportRun, costs: &Costs, cell_idx: usize) -> SummaryRow
         cell: cell.info.cell,
         policy: Arc::clone(&cell.info.policy),
         environment: Arc::clone(&cell.info.environment),
-        swept: Arc::clone(&cell.info.swept),
+        swept: Arc::clone(&cell.swept),
         trials: cell.ends.len(),
         rounds: cell.last_round,
         main: SampleMoments::of(&finals),
