@@ -65,12 +65,12 @@ impl Folder {
         let again = |(path, problem): (PathBuf, String)| format!("`{}` {problem}; it will be computed again", path.display());
         let altered = altered.into_iter().map(again).collect();
         let mut warnings: Vec<String> = unlisted.into_iter().map(again).collect();
-        if let Some(older) = older.filter(|older| older.program_version != manifest.program_version && !done.is_empty()) {
+        if let Some(older) = older.filter(|older| *older != manifest.program_version && !done.is_empty()) {
             warnings.push(format!(
                 "{} parts were made by version {}, this is {}; numbers may differ between versions: for one version \
                  throughout, use a new folder",
                 done.len(),
-                older.program_version,
+                older,
                 manifest.program_version
             ));
         }
@@ -191,8 +191,8 @@ pub fn remove_unfinished(out: &Path) -> Result<usize, Error> {
     Ok(removed)
 }
 
-/// Returns the manifest of a folder that may be resumed; `None` for an empty folder.
-fn inspect(out: &Path, manifest: &Manifest) -> Result<Option<Manifest>, Error> {
+/// Returns the version that made a folder that may be resumed; `None` for an empty folder.
+fn inspect(out: &Path, manifest: &Manifest) -> Result<Option<String>, Error> {
     if is_missing(&Manifest::path(out))? {
         return match foreign_file(out)? {
             None => Ok(None),
@@ -221,7 +221,7 @@ fn inspect(out: &Path, manifest: &Manifest) -> Result<Option<Manifest>, Error> {
             "name the data folder that it was started with (`--data DIR`), choose another folder with `--out DIR`, or delete this one",
         ));
     }
-    Ok(Some(older))
+    Ok(Some(older.program_version))
 }
 
 /// Returns the first file, relative to the folder, that a run killed before writing its manifest cannot have left.

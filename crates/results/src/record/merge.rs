@@ -1,5 +1,6 @@
 //! Merges the folders of shards into one.
 
+use super::hash::hash_of;
 use super::{DigestList, Folder, ListedFile, Manifest, Parameters, PartId, RunRecord, disk, once_free, timings, write_listed};
 use privateer_config::error::{Diagnostic, Error};
 use std::collections::{BTreeMap, BTreeSet};
@@ -52,12 +53,12 @@ pub fn merge(inputs: &[PathBuf], out: &Path) -> Result<(), Error> {
     append_timings(&foreign, out)
 }
 
-/// All manifests must speak of the same cells; one at a time is in memory, unless it is the text of the first.
+/// All manifests must speak of the same cells; one at a time is in memory, unless it is the file of the first.
 fn agree(inputs: &[PathBuf], first: &Manifest) -> Result<(), Error> {
-    let text = |input: &Path| disk::read(&Manifest::path(input), "read the manifest");
-    let known = text(&inputs[0])?;
+    let digest = |input: &Path| hash_of(disk::open(&Manifest::path(input)).ok()?).ok();
+    let known = digest(&inputs[0]);
     for input in inputs {
-        if text(input).is_ok_and(|text| text == known) {
+        if known.is_some() && digest(input) == known {
             continue;
         }
         let manifest = Folder::manifest(input)?;

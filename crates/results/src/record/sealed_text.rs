@@ -42,7 +42,7 @@ pub(super) struct SealedWriter<W> {
     held: Vec<u8>,
 }
 
-/// Most bytes that a [`SealedWriter`] holds; its last write has the end of the object.
+/// Fewest bytes of the end that a [`SealedWriter`] holds, and most that follow the digest in a file.
 const N_HELD: usize = 1 << 16;
 
 impl<W: Write> SealedWriter<W> {
@@ -63,7 +63,9 @@ impl<W: Write> SealedWriter<W> {
 impl<W: Write> Write for SealedWriter<W> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.held.extend_from_slice(bytes);
-        if let Some(n_ready) = self.held.len().checked_sub(N_HELD) {
+        // Pieces are short: what is held is moved once for many of them.
+        if 2 * N_HELD < self.held.len() {
+            let n_ready = self.held.len() - N_HELD;
             // A character is not divided: the rest is read as text.
             let n_ready = (0..=n_ready).rev().find(|&at| self.held[at].is_ascii()).unwrap_or(0);
             self.hasher.update(&self.held[..n_ready]);

@@ -40,8 +40,9 @@ fn infos(sweep: &Sweep, preparation: &Preparation<'_>) -> Result<Vec<CellInfo>, 
                 swept: Arc::clone(&swept),
                 role: plan.role.clone(),
                 resolved: plan.resolved.clone(),
-                ledger: ledgers.share(facts.ledger),
-                facts: shared.share(facts.facts),
+                // A copy has no spare memory.
+                ledger: ledgers.share(facts.ledger.clone()),
+                facts: shared.share(facts.facts.clone()),
                 measures: match &plan.task {
                     Task::Bandit(_) => Measures::Regret,
                     Task::Contextual(task) if task.environment_plan.replays => Measures::Replay,

@@ -110,6 +110,8 @@ pub fn run_to_folder(
     DigestList::sort(out)?;
     // The report reads the manifest again: with many cells two of them fill memory.
     drop((manifest, preparation));
+    // Threads that end give back the memory that is free in them.
+    drop(pool);
     let report = report::write_report_of(out, written, &|_| ())?;
     Ok(RunFolder { path, report: Some(report), audit_error: audited.and_then(Result::err) })
 }
