@@ -50,7 +50,7 @@ pub use part_id::{FOLDER_VERSION, PartHeader, PartId, SCHEMA_VERSION};
 pub use part_read::{check_part, read_part};
 pub use part_writer::PartWriter;
 pub use privateer_engine::engine::{
-    CellInfo, CellLedger, GroupedWarnings, Measures, Quantity, Role, Trace, grouped_warnings, is_privacy_key,
+    ByText, CellInfo, CellLedger, GroupedWarnings, Measures, Quantity, Role, Trace, grouped_warnings, is_privacy_key,
 };
 pub use run_record::{Count, RunRecord};
 pub use sealed_text::{is_sealed, seal_text};

@@ -9,10 +9,9 @@ use super::stats::SampleMoments;
 use super::summary::averages;
 use super::text::{plus_minus, ratio_text, share_text, short, short_key, swept_text};
 use super::words::names;
-use crate::record::{GroupedWarnings, Role, grouped_warnings, is_privacy_key};
+use crate::record::{ByText, GroupedWarnings, Role, grouped_warnings, is_privacy_key};
 use maud::{Markup, html};
 use privateer_config::facts::Facts;
-use privateer_engine::engine::ByText;
 use serde_json::Value;
 use std::collections::BTreeSet;
 
