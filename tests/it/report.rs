@@ -154,20 +154,20 @@ fn shards_merge_into_a_report() {
     let out = root.join("merged");
     merge(&shards, &out).expect("merged");
     let outcome = write_report(&out, &|_| ()).expect("reported");
-    assert_eq!(outcome.summary.len(), 24);
-    for row in &outcome.summary {
+    assert_eq!(outcome.n_cells(), 24);
+    for row in &(0..outcome.n_cells()).map(|cell| outcome.row(cell)).collect::<Vec<_>>() {
         let moments = row.main.expect("finite");
         let exponent = row.exponent.expect("enough rounds");
         assert!((exponent - 0.6).abs() < 0.03, "{} {exponent}", row.policy);
         assert!(moments.half.expect("many trials") < 0.2 * moments.mean, "{moments:?}");
     }
     // The planted price at epsilon 0.5 in one dimension: 90 + 240 against 80, with the same noise.
-    let gap = outcome.summary[2].paired_difference.expect("not the first policy");
+    let gap = outcome.row(2).paired_difference.expect("not the first policy");
     assert!((gap.mean + 250.0).abs() < 3.0 * gap.half.expect("many trials"), "{gap:?}");
 
     let whole = root.join("whole");
     let one = shard(&whole, 0, 1);
     let same = write_report(&one, &|_| ()).expect("reported");
     assert_eq!(fs::read(same.summary_path).expect("summary"), fs::read(outcome.summary_path).expect("summary"));
-    assert_eq!((same.table, same.answer), (outcome.table, outcome.answer));
+    assert_eq!((same.table(None, true), same.answer), (outcome.table(None, true), outcome.answer));
 }
