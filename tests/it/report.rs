@@ -155,7 +155,7 @@ fn shards_merge_into_a_report() {
     merge(&shards, &out).expect("merged");
     let outcome = write_report(&out, &|_| ()).expect("reported");
     assert_eq!(outcome.n_cells(), 24);
-    for row in &(0..outcome.n_cells()).map(|cell| outcome.row(cell)).collect::<Vec<_>>() {
+    for row in (0..outcome.n_cells()).map(|cell| outcome.row(cell)) {
         let moments = row.main.expect("finite");
         let exponent = row.exponent.expect("enough rounds");
         assert!((exponent - 0.6).abs() < 0.03, "{} {exponent}", row.policy);
@@ -168,6 +168,6 @@ fn shards_merge_into_a_report() {
     let whole = root.join("whole");
     let one = shard(&whole, 0, 1);
     let same = write_report(&one, &|_| ()).expect("reported");
-    assert_eq!(fs::read(same.summary_path).expect("summary"), fs::read(outcome.summary_path).expect("summary"));
+    assert_eq!(fs::read(&same.summary_path).expect("summary"), fs::read(&outcome.summary_path).expect("summary"));
     assert_eq!((same.table(None, true), same.answer), (outcome.table(None, true), outcome.answer));
 }
