@@ -12,6 +12,8 @@ import re
 import sys
 
 MOST, WIDEST = 10, 4
+# Files and names of others in them, less than which this program would have read something else.
+FEWEST_FILES, FEWEST_NAMES = 500, 3000
 ASIDE = "crates/gpu/src"
 TEST = re.compile(r"(^|/)(tests|contract_tests)\.rs$|_tests\.rs$")
 
@@ -31,9 +33,9 @@ def modules():
 
 def bare(text):
     """Returns code without comments, texts and the module of tests at its end."""
-    text = re.sub(r"//[^\n]*", "", text)
-    tests = re.search(r"#\[cfg\(test\)\]\s*mod \w+ \{", text)
-    return re.sub(r'"(?:[^"\\]|\\.)*"', '""', text[: tests.start()] if tests else text)
+    text = re.sub(r"""'(?:[^'\\\n]|\\.)'|"(?:[^"\\]|\\.)*"|//[^\n]*""", lambda found: "" if found[0][0] == "/" else '""', text)
+    tests = re.search(r"#\[cfg\(test\)\]\s*(?:pub(?:\([^)]*\))?\s+)?mod \w+ \{", text)
+    return text[: tests.start()] if tests else text
 
 
 def imports(tree, prefix=()):
@@ -144,6 +146,9 @@ def main():
     sys.setrecursionlimit(10_000)
     files = Files()
     named = {file: files.named(file) for file in files.module_of if files.counts(file)}
+    n_names = sum(len(others) for others in named.values())
+    if len(named) < FEWEST_FILES or n_names < FEWEST_NAMES:
+        sys.exit(f"{len(named)} files with {n_names} names of others: is this the root of the project?")
     found = circles(named)
     for circle in found:
         folder = os.path.commonpath(circle)

@@ -200,7 +200,7 @@ def test_an_interrupt_stops_at_once_and_the_run_resumes(spec: pv.Spec, tmp_path:
     sent = time.monotonic()
     process.send_signal(signal.SIGINT)
     assert process.stdout.readline() == "interrupted\n"
-    assert time.monotonic() - sent < 0.5
+    assert time.monotonic() - sent < 2.0
     assert process.wait(30) == 0
     kept = parts(tmp_path / "out")
     assert kept
@@ -340,7 +340,7 @@ class Slow:
     def start(self, problem, trials, rngs):
         self.n = len(trials)
     def ask(self, t):
-        time.sleep(0.6)
+        time.sleep(3.0)
         return np.zeros(self.n, dtype=np.int64)
     def tell(self, points, released):
         pass
@@ -365,7 +365,7 @@ def test_a_slow_policy_is_interrupted_and_the_next_run_waits_for_its_end(spec: p
     sent = time.monotonic()
     process.send_signal(signal.SIGINT)
     assert process.stdout.readline() == "interrupted\n"
-    assert time.monotonic() - sent < 0.5
+    assert time.monotonic() - sent < 2.0
     assert process.stdout.readline() == "again\n" and process.wait(30) == 0
 
 

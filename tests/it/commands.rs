@@ -144,7 +144,47 @@ fn a_full_disk_is_an_error() {
     }
 }
 
-/// An option that says nothing about what is priced, or no time, is refused and not passed over.
+/// Sweeps whose cells would fill the memory are refused before they are built: those that are read one by one, and too many parts.
+#[test]
+fn sweeps_beyond_the_limits_are_refused_first() {
+    let here = &folder_with(SPEC);
+    let values = |n: usize| (1..=n).map(|at| format!("{}", at as f64 / n as f64)).collect::<Vec<_>>().join(", ");
+    let swept = |keys: &[(&str, usize)]| {
+        let lines: Vec<String> = keys.iter().map(|(key, n)| format!("{key} = [{}]\n", values(*n))).collect();
+        format!("[sweep.product]\n{}", lines.concat())
+    };
+    let private = "[[policy]]\nkind = \"tgp-ucb\"\nridge = 3.0\n[privacy]\nepsilon = 1.0\n";
+    let lengths = ("environment.kernel.lengthscale", 400);
+    let learner = "rounds = 10\ntrials = 1\n[problem]\nkind = \"linear-regression\"\ndimension = 2\n\
+        set = { kind = \"lp-ball\", p = 1.5, radius = 1.0 }\n[[learner]]\nkind = \"dp-tofw\"\n[privacy]\nepsilon = 1.0\n";
+    let of_points = |more: &str, keys: &[(&str, usize)]| SPEC.replace("trials = 2\n", more) + private + &swept(keys);
+    for (spec, said, advice) in [
+        (
+            of_points("trials = 1\n", &[lengths, ("policy.1.ridge", 400)]),
+            "the sweep has 160000 problems, each of which is read by itself",
+            "`references = false`",
+        ),
+        (
+            of_points("trials = 1\nreferences = false\n", &[lengths, ("privacy.epsilon", 2000)]),
+            "the sweep would have 1600000 parts",
+            "sweep fewer values, list fewer policies",
+        ),
+        (
+            of_points("trials = 9\nblock = 1\nreferences = false\n", &[lengths, ("privacy.epsilon", 200)]),
+            "the sweep would have 1440000 parts",
+            "raise `block`",
+        ),
+        (
+            learner.to_owned() + &swept(&[("problem.set.radius", 400), ("privacy.epsilon", 400)]),
+            "the sweep has 160000 problems, each of which is read by itself",
+            "divide the sweep among several specs",
+        ),
+    ] {
+        here.write("spec.toml", &spec);
+        here.ends(&["check", "spec.toml"], 2, &[said, advice]);
+    }
+}
+
 #[test]
 fn every_command_refuses_numbers_of_threads_that_cannot_be_started() {
     let here = &finished(SPEC);
@@ -172,6 +212,7 @@ fn every_command_refuses_numbers_of_threads_that_cannot_be_started() {
     }
 }
 
+/// An option that says nothing about what is priced, or no time, is refused and not passed over.
 #[test]
 fn options_without_meaning_are_refused() {
     let here = &folder_with(SPEC);

@@ -11,6 +11,7 @@ mod listing;
 mod misleading;
 mod online;
 mod parse;
+mod parts;
 mod path;
 mod places;
 mod plan;

@@ -3,11 +3,12 @@
 use super::cell::{BanditPlan, CellEnvironment, CellPlan, ContextualBandit, Role, Task, Tuning};
 use super::curator::CuratorPlan;
 use super::interactions::InteractionPlan;
+use super::parts::{allow_parts, allow_rows};
 use super::privacy::PrivacyPlan;
 use super::sections::{
     Chooser, Defaults, EnvironmentRead, People, PlanSetting, PointKeys, PolicyRead, PrivacySetting, SectionRead, Sections,
 };
-use super::sweep::{Step, Swept, points};
+use super::sweep::{MOST_OF_SECTION, Step, Swept, points};
 use super::written::{ListWords, Listed, PartRead, json_of, listed, nested, note_defaults, overlaid, part, tables, written_json};
 use super::{Resolved, SharedValues, Sweep, online, path, references, run_keys, tuning};
 use crate::env::Population;
@@ -30,10 +31,6 @@ const POLICY: ListWords = ListWords {
 
 /// Number of mistakes after which no more sweep points are read.
 const MOST_MISTAKES: usize = 50;
-/// Largest number of part files of one sweep.
-const MOST_PARTS: f64 = 1e6;
-/// Memory for a recorded row while its part is built and encoded, in bytes.
-const BYTES_PER_ROW: f64 = 160.0;
 
 /// One sweep point; its tree is made if a section of it has not been read before.
 struct Point<'p> {
@@ -126,6 +123,18 @@ impl<'a> SpecReader<'a> {
         top.finish();
         let mut cells = Vec::new();
         let points = Arc::new(points(self.base, self.sink));
+        // What is read and kept for each of them alone.
+        let (alone, hint) = if is_online {
+            (points.len(), "divide the sweep among several specs")
+        } else {
+            let problems = if plays_references { points.n_beside("privacy") } else { 0 };
+            (problems, "divide the sweep among several specs, or play no references: `references = false`")
+        };
+        if MOST_OF_SECTION < alone {
+            let message = format!("the sweep has {alone} problems, each of which is read by itself");
+            top.reject_with_hint("sweep", message, format!("at most {MOST_OF_SECTION}"), Some(hint.to_owned()));
+        }
+        let n_points = if MOST_OF_SECTION < alone { 1 } else { points.len() };
         self.environments.of_points(&points, "environment");
         self.problems.of_points(&points, "environment");
         self.policies.of_points(&points, "policy");
@@ -135,11 +144,14 @@ impl<'a> SpecReader<'a> {
         for Step { path: key_path, key_span, .. } in points.at(0) {
             top.knows(path::first(&key_path), key_span.as_ref());
         }
-        for number in 0..points.len() {
+        for number in 0..n_points {
             let swept = Swept { points: Arc::clone(&points), number: number as u32 };
             self.cells_at(&swept, PointKeys::of(&points, number), &mut cells);
             if number == 0 {
-                cells.reserve_exact(cells.len() * (points.len() - 1));
+                if !allow_parts(&top, &sweep, cells.len() as f64 * n_points as f64) {
+                    break;
+                }
+                cells.reserve_exact(cells.len() * (n_points - 1));
             }
             if MOST_MISTAKES < self.sink.n_mistakes() {
                 break;
@@ -149,8 +161,8 @@ impl<'a> SpecReader<'a> {
             references::append(self, &mut cells);
         }
         sweep.cells = Arc::new(cells);
-        if self.sink.n_mistakes() == 0 {
-            allow_parts(&top, &sweep);
+        if self.sink.n_mistakes() == 0 && allow_parts(&top, &sweep, sweep.cells.len() as f64) {
+            allow_rows(&top, &sweep);
         }
         sweep.resolved = toml::to_string(&self.base.to_toml()).unwrap_or_default();
         sweep.hash = Sha256::digest(sweep.resolved.as_bytes()).iter().map(|byte| format!("{byte:02x}")).collect();
@@ -417,31 +429,6 @@ impl<'a> SpecReader<'a> {
             Some(self.section(serde_json::json!(all)))
         };
         self.all_defaults.of(self.sink, key, merged).unwrap_or_default()
-    }
-}
-
-/// Reports sweeps with too many parts, and parts with too many rows.
-fn allow_parts(top: &Args<'_>, sweep: &Sweep) {
-    let Sweep { ref cells, trials, block, recorded, memory_bytes, .. } = *sweep;
-    let parts = trials.div_ceil(block) as f64 * cells.len() as f64;
-    if MOST_PARTS < parts {
-        let key = if top.has("block") { "block" } else { "trials" };
-        let hint = "raise `block` (trials of one part), or lower `trials`".to_owned();
-        let message = format!("the sweep would have {parts:.0} parts");
-        top.reject_with_hint(key, message, format!("at most {MOST_PARTS:.0} parts"), Some(hint));
-    }
-    let longest = cells.iter().map(|cell| cell.rounds).max().unwrap_or(0);
-    let (n_trials, n_rounds) = (trials.min(block), recorded.n_rounds(longest));
-    let needs = BYTES_PER_ROW * n_trials as f64 * n_rounds as f64;
-    if memory_bytes < needs {
-        let message = format!(
-            "one part would have {:.0} rows ({n_trials} trials x {n_rounds} recorded rounds)",
-            n_trials as f64 * n_rounds as f64
-        );
-        let hint = "lower `block`, record fewer rounds with `record = { rounds = \"log\" }`, or raise `limits.memory_gib`";
-        let key = ["block", "record", "rounds"].into_iter().find(|key| top.has(key)).unwrap_or("trials");
-        let most = memory_bytes / BYTES_PER_ROW;
-        top.reject_with_hint(key, message, format!("at most {most:.0} rows in a part"), Some(hint.to_owned()));
     }
 }
 

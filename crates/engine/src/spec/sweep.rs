@@ -52,6 +52,12 @@ impl SweepPoints {
         axes.map(|(axis, _)| axis.len()).product()
     }
 
+    /// Returns the number of combinations of the values of keys that advance alone or with keys outside of a top-level key.
+    pub fn n_beside(&self, section: &str) -> usize {
+        let axes = self.axes.iter().zip(&self.sections).filter(|(_, keys)| keys.iter().any(|key| key != section));
+        axes.map(|(axis, _)| axis.len()).product()
+    }
+
     /// Returns a number that two points share exactly where they have the same values of the keys below a top-level key.
     pub fn section_key(&self, number: usize, section: &str) -> u64 {
         let axes = self.axes.iter().zip(self.places(number)).zip(&self.sections).filter(|(_, keys)| keys.contains(section));
@@ -110,7 +116,7 @@ const FIXED: [&str; 10] =
 /// Largest number of sweep points of one spec; more would surely be a mistake.
 const MOST_POINTS: usize = 1_000_000;
 /// Largest number of combinations of the swept values of one section, as of `policy`: each is read and checked.
-const MOST_OF_SECTION: usize = 100_000;
+pub(super) const MOST_OF_SECTION: usize = 100_000;
 /// Largest number of swept keys of one spec: each is compared with each.
 const MOST_KEYS: usize = 1000;
 /// Largest number of values in all points of one spec, each point with its own value of each key.

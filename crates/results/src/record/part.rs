@@ -170,12 +170,13 @@ pub(crate) mod tests {
     #[test]
     fn columns_are_typed_and_named_as_documented() {
         let mut info = cell(0, "a", 1.0);
-        info.swept = vec![
-            ("privacy.epsilon".to_owned(), Scalar::Float(0.5)),
-            ("environment.domain.dimension".to_owned(), Scalar::Integer(2)),
-            ("policy".to_owned(), Scalar::Text("x".to_owned())),
-            ("environment.synthetic".to_owned(), Scalar::Bool(true)),
-        ];
+        info.swept = [
+            ("privacy.epsilon".into(), Scalar::Float(0.5)),
+            ("environment.domain.dimension".into(), Scalar::Integer(2)),
+            ("policy".into(), Scalar::Text("x".into())),
+            ("environment.synthetic".into(), Scalar::Bool(true)),
+        ]
+        .into();
         let bytes = encode("h", PartId { cell: 0, block: 0 }, &info, &rows(0..1, 5, |_, _| 1.0)).expect("encoded");
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("x");

@@ -190,6 +190,7 @@ mod tests {
     use super::super::cell_data::CellIndex;
     use super::super::collect::tests::{OPEN, PRIVATE, Planted, planted};
     use super::*;
+    use std::sync::Arc;
 
     /// Returns a run over these epsilons in which the private policy keeps `shares` of 200, a setting each.
     fn keeping(epsilons: &[f64], shares: &[fn(f64) -> f64]) -> (ReportRun, Settings) {
@@ -244,9 +245,7 @@ mod tests {
             cell.swept = cell.swept.iter().cloned().chain(more).collect();
         }
         run.index = CellIndex::of(&run.cells);
-        let rows = summary::rows(&run);
-        let mut stems: Vec<String> =
-            lead_figures(&run, &Settings::of(&run, &rows)).into_iter().map(|figure| figure.stem).collect();
+        let mut stems: Vec<String> = lead_figures(&run, &Settings::of(&run)).into_iter().map(|figure| figure.stem).collect();
         let n_figures = stems.len();
         stems.sort();
         stems.dedup();
@@ -258,7 +257,7 @@ mod tests {
             }
         }
         run.index = CellIndex::of(&run.cells);
-        let settings = Settings::of(&run, &rows);
+        let settings = Settings::of(&run);
         assert!(!settings.are_alike && settings.enough_text().is_none());
     }
 

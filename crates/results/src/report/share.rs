@@ -63,10 +63,10 @@ mod tests {
     use super::super::answer::Answer;
     use super::super::collect::tests::{OPEN, PRIVATE, Planted, planted};
     use super::super::settings::Settings;
-    use super::super::summary;
     use super::super::words::ReportWords;
     use super::*;
     use crate::record::Measures;
+    use std::sync::Arc;
 
     /// A private policy's level, the share of it, and words of the headline.
     type Case = (fn(f64) -> f64, f64, &'static str);
@@ -80,7 +80,7 @@ mod tests {
 
     /// Replaces what each trial of a cell lost.
     fn lose(run: &mut ReportRun, cell: usize, losses: impl Fn(f64) -> f64) {
-        run.cells[cell].ends.iter_mut().for_each(|end| end.values[1] = losses(f64::from(end.trial)));
+        Arc::make_mut(&mut run.cells[cell].ends).iter_mut().for_each(|end| end.values[1] = losses(f64::from(end.trial)));
     }
 
     fn share(run: &ReportRun) -> Share {
@@ -88,7 +88,7 @@ mod tests {
     }
 
     fn said(run: &ReportRun) -> String {
-        let answer = Answer::of(run, &Settings::of(run, &summary::rows(run)));
+        let answer = Answer::of(run, &Settings::of(run));
         let n_words = answer.lead.join(" ").split(' ').filter(|word| word.contains(char::is_alphanumeric)).count();
         assert!(answer.lead.len() <= 2 && n_words <= 40, "{:?}", answer.lead);
         [answer.lead, answer.details].concat().join(" ")
@@ -153,7 +153,7 @@ mod tests {
         run.words = ReportWords::of(Measures::Risk, false, None);
         for (cell, left) in [(0, 0.625), (1, 0.5), (2, 1.25)] {
             run.cells[cell].info_mut().measures = Measures::Risk;
-            run.cells[cell].ends.iter_mut().for_each(|end| end.values = vec![0.0, left]);
+            Arc::make_mut(&mut run.cells[cell].ends).iter_mut().for_each(|end| end.values = vec![0.0, left].into());
         }
         let text = said(&run);
         assert!(text.contains("tgp-ucb, keeps 75 % of what can be learnt. Final suboptimality"), "{text}");
@@ -174,7 +174,9 @@ mod tests {
         lose(&mut run, 0, |trial| 90.0 + 7.0 * (trial % 3.0));
         let before = share(&run).left.expect("the reference learns");
         for cell in 0..3 {
-            run.cells[cell].ends.iter_mut().for_each(|end| end.values[1] = 1e-3 * (end.values[1] + 17.0 * f64::from(end.trial)));
+            Arc::make_mut(&mut run.cells[cell].ends)
+                .iter_mut()
+                .for_each(|end| end.values[1] = 1e-3 * (end.values[1] + 17.0 * f64::from(end.trial)));
         }
         let after = share(&run).left.expect("the reference learns");
         let ((low, high), (new_low, new_high)) = before.interval.zip(after.interval).expect("bounded");
@@ -190,7 +192,7 @@ mod tests {
     fn recommendations_and_wide_intervals_are_said() {
         let mut run = losing(|_| 90.0);
         for (cell, recommended) in [(0, 0.3), (1, 0.1), (2, 0.2)] {
-            run.cells[cell].ends.iter_mut().for_each(|end| end.values[3] = recommended);
+            Arc::make_mut(&mut run.cells[cell].ends).iter_mut().for_each(|end| end.values[3] = recommended);
         }
         // A random point loses 240 / 400 a round: (0.6 - 0.3) / (0.6 - 0.1).
         assert!(said(&run).contains("In the regret of the recommended point the share is 60 % ("), "{}", said(&run));
