@@ -43,8 +43,8 @@ pub enum ClaimUnit {
         /// Range to which rewards are clipped; `None` if they are not clipped.
         clip: Option<(f64, f64)>,
     },
-    /// One user's reward, in one sum with noise of a trusted server.
-    BatchedReward {
+    /// One user's reward, in sums with noise of a trusted server.
+    SummedReward {
         /// Range to which rewards are clipped.
         clip: (f64, f64),
     },
@@ -93,7 +93,7 @@ impl ClaimUnit {
         match *self {
             Self::Reward { .. } => ThreatModel::local_reward(),
             // Two rewards of one user may be in one batch.
-            Self::BatchedReward { .. } => joint(Unit::Reward, Adversary::Observer),
+            Self::SummedReward { .. } => joint(Unit::Reward, Adversary::Observer),
             Self::ShuffledReward { .. } => joint(Unit::Reward, Adversary::AfterShuffling),
             Self::Row { radius } => ThreatModel::row(radius, RadiusUnits::Inputs),
             Self::Sample { local: true, .. } => local(Unit::Sample),
@@ -109,7 +109,7 @@ impl ClaimUnit {
     pub fn clip(&self) -> Option<(f64, f64)> {
         match *self {
             Self::Reward { clip } | Self::Interaction { clip, .. } | Self::GramItem { clip, .. } => clip,
-            Self::BatchedReward { clip } | Self::ShuffledReward { clip } => Some(clip),
+            Self::SummedReward { clip } | Self::ShuffledReward { clip } => Some(clip),
             Self::Row { .. } | Self::Sample { .. } => None,
         }
     }
@@ -133,7 +133,7 @@ impl ClaimUnit {
             }
             (Self::GramItem { .. }, _) => ("the noise is too small for L2 sensitivities of sqrt(2) and 2Y", "E13, E14"),
             (Self::Interaction { .. }, _) => ("the printed noise is too small at this budget", "E8"),
-            (Self::Reward { .. } | Self::BatchedReward { .. } | Self::ShuffledReward { .. } | Self::Row { .. }, _) => {
+            (Self::Reward { .. } | Self::SummedReward { .. } | Self::ShuffledReward { .. } | Self::Row { .. }, _) => {
                 ("the noise is too small for the range of the rewards", "E2")
             }
         }

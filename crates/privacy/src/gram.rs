@@ -140,6 +140,11 @@ impl GramClip {
         z.iter_mut().zip(features).for_each(|(z, x)| *z = scale * x);
         Some((kept - self.centre) / self.reward_unit)
     }
+
+    /// Returns entries of a released vector `sum y z` in units of the reward.
+    pub(crate) fn in_rewards(&self, vector: &mut [f64]) {
+        vector.iter_mut().for_each(|entry| *entry *= self.reward_unit);
+    }
 }
 
 /// States a release of sums of items with `|z| <= length` in one stream.
@@ -152,6 +157,8 @@ pub(crate) struct GramRelease {
     pub(crate) length: f64,
     /// Largest absolute reward; `None` if unbounded.
     pub(crate) reward: Option<f64>,
+    /// Divisor of rewards in the stream; 1 where `reward` is in its units.
+    pub(crate) reward_unit: f64,
     /// How often one user takes part, in releases.
     pub(crate) participation: Participation,
 }
@@ -159,15 +166,15 @@ pub(crate) struct GramRelease {
 impl GramRelease {
     /// Returns the event for draws of this standard deviation, stated for features of length at most 1.
     pub(crate) fn event(self, sigma: f64) -> Event {
-        let Self { factor, releases, length, reward, participation } = self;
-        let (gram_sigma, moment_sigma) = (sigma / (length * length), sigma / length);
+        let Self { factor, releases, length, reward, reward_unit, participation } = self;
+        let (gram_sigma, moment_sigma) = (sigma / (length * length), sigma * reward_unit / length);
         Event::Sums { factor, releases, gram_sigma, equal_diagonal: false, moment_sigma, reward, participation }
     }
 
     /// Returns by how much one item moves the sums, in units of a draw's standard deviation.
     /// Infinite for unbounded rewards.
     pub(crate) fn distance(self) -> f64 {
-        let (gram, moment) = (1.0 / (self.length * self.length), 1.0 / self.length);
+        let (gram, moment) = (1.0 / (self.length * self.length), self.reward_unit / self.length);
         let of = |reward| libm::sqrt(gram_and_reward_mu_squared(reward, gram, moment, Relation::Replace));
         self.reward.map_or(f64::INFINITY, of)
     }

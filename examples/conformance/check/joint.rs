@@ -155,7 +155,15 @@ pub fn run(file: &Value) -> Read<Value> {
     let (mechanism, mut draws, spectrum, mut found) = noise(file, m, rounds, zeta)?;
     // As printed nothing is clipped where rewards are not bounded; the stored draws have the size that the file states.
     let (need, facts) = (
-        SumsNeed { n_features: m, releases: rounds, rounds, epochs: Epochs::One, linear: false, batch: None },
+        SumsNeed {
+            n_features: m,
+            releases: rounds,
+            rounds,
+            epochs: Epochs::One,
+            linear: false,
+            batch: None,
+            rewards_alone: false,
+        },
         RewardFacts { bound, noise_bound: None, range: None, noise_variance: Some(rho * rho), rounds },
     );
     let budget = Budget::new(Some(1.0), Some(0.1))?;

@@ -141,7 +141,13 @@ impl ReadyCell {
     pub(super) fn with(&self, instance: Instance, trial: u64) -> Result<ReadyTrial, Error> {
         let (facts, units) = (instance.facts(), instance.value_units());
         let bound_stated = instance.stated_range().is_some();
-        let mechanism = self.bandit.privacy.channel(facts, bound_stated, self.maker.sums(), units, instance.clip_range())?;
+        let mechanism = self.bandit.privacy.channel(
+            (facts, self.environment.set_size.is_none()),
+            bound_stated,
+            self.maker.sums(),
+            units,
+            instance.clip_range(),
+        )?;
         if let Some(sums) = mechanism.sums() {
             allow(
                 self.memory_bytes,

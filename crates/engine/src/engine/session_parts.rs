@@ -67,7 +67,7 @@ pub(super) fn session_parts(sweep: &Sweep, preparation: &Preparation<'_>) -> Res
              `replicates = \"apart\"`: a session counts rows of the file",
         );
     };
-    let channel = bandit.privacy.channel(&facts, true, cell.maker.sums(), None, None)?;
+    let channel = bandit.privacy.channel((&facts, cell.environment.set_size.is_none()), true, cell.maker.sums(), None, None)?;
     let mut ledger = channel.ledger();
     cell.environment.derived_from_rewards.state_in(&mut ledger);
     if 1 < ledger.threat_model.participations.covered {

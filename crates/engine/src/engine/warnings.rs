@@ -157,7 +157,7 @@ fn noise_warning(plan: &CellPlan, trial: &ReadyTrial, values: &KnownValues) -> O
     let deviation = match (trial.mechanism.rewards(), trial.mechanism.sums().map(|sums| sums.facts().spectrum)) {
         (Some(rewards), _) => libm::sqrt(rewards.noise_variance() / rounds),
         (None, Some(Spectrum::Local { moment, .. })) => moment / libm::sqrt(rounds),
-        (None, Some(Spectrum::Joint { std })) => std / rounds,
+        (None, Some(Spectrum::Joint { moment: std, .. } | Spectrum::Moments { std })) => std / rounds,
         (None, Some(Spectrum::Shuffled { variance, .. })) => libm::sqrt(variance / rounds),
         _ => return None,
     };

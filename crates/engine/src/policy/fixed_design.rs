@@ -52,7 +52,15 @@ impl Design {
 impl PolicyMaker for Design {
     fn sums(&self) -> Option<SumsNeed> {
         let n_features = self.candidates as usize;
-        Some(SumsNeed { n_features, releases: 1, rounds: self.rounds(), epochs: Epochs::One, linear: false, batch: None })
+        Some(SumsNeed {
+            n_features,
+            releases: 1,
+            rounds: self.rounds(),
+            epochs: Epochs::One,
+            linear: false,
+            batch: None,
+            rewards_alone: false,
+        })
     }
 
     fn make(&self, _setting: &Setting) -> Result<Box<dyn Policy>, Error> {

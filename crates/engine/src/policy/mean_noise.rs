@@ -37,9 +37,9 @@ impl MeanNoise {
     pub fn of_sums(setting: &Setting) -> Option<Self> {
         let (sums, facts) = (setting.sums?, &setting.facts);
         let (sum, (answer, answer_proxy), least) = match sums.spectrum {
-            Spectrum::Joint { std } => (std, (0.0, 0.0), 1),
+            Spectrum::Moments { std } => (std, (0.0, 0.0), 1),
             Spectrum::Shuffled { variance, proxy, users } => (0.0, (variance, proxy), users),
-            Spectrum::None | Spectrum::Local { .. } => (0.0, (0.0, 0.0), 1),
+            Spectrum::None | Spectrum::Joint { .. } | Spectrum::Local { .. } => (0.0, (0.0, 0.0), 1),
         };
         let half = sums.clip.map_or(f64::INFINITY, |(lo, hi)| 0.5 * (hi - lo));
         // A clipped reward lies in an interval, and its variance is at most the square of half of its length.

@@ -71,7 +71,9 @@ impl SpectrumPlan {
     /// Returns the bounds for one release over `m` features of norm at most 1.
     ///
     /// The bounds fail with probability at most `failure_prob`.
-    pub fn at(&self, facts: &SumsFacts, sums: &Sums, m: usize, ridge: f64, failure_prob: f64) -> NoiseBounds {
+    ///
+    /// * `reward` — `B`, which bounds the function
+    pub fn at(&self, facts: &SumsFacts, sums: &Sums, m: usize, (ridge, reward): (f64, f64), failure_prob: f64) -> NoiseBounds {
         let rounds = sums.horizon;
         let bound = self.bound.unwrap_or(if facts.calibration.redesigns() { Bound::Tight } else { Bound::Printed });
         let (lambda, vector) = match (bound, facts.spectrum) {
@@ -82,9 +84,10 @@ impl SpectrumPlan {
                 dubey2021::vector_norm(sums.moment_std, m, rounds, failure_prob),
             ),
             // sigma sqrt(n) is `std`: the formula for one node of that standard deviation.
-            (Bound::Printed, Spectrum::Joint { std }) => {
-                (dubey2021::spectrum(std, 1, m, rounds, failure_prob), dubey2021::vector_norm(std, m, rounds, failure_prob))
+            (Bound::Printed, Spectrum::Joint { gram, moment }) => {
+                (dubey2021::spectrum(gram, 1, m, rounds, failure_prob), dubey2021::vector_norm(moment, m, rounds, failure_prob))
             }
+            (Bound::Printed, Spectrum::Moments { std }) => (0.0, dubey2021::vector_norm(std, m, rounds, failure_prob)),
             (Bound::Printed, Spectrum::Local { gram, moment }) => {
                 let vector = if !facts.calibration.corrects() {
                     moment * libm::sqrt(m as f64 * rounds as f64)
@@ -95,7 +98,9 @@ impl SpectrumPlan {
                 (gram * dubey2021_local::spectrum(m, rounds, failure_prob), vector)
             }
         };
-        let of = |multiple: Option<f64>| 2.0 * lambda * multiple.unwrap_or(1.0);
+        // Without noise on the matrix, the sum of B sqrt(shift) and of kappa is least where the shift is |h|/B.
+        let whole = if matches!(facts.spectrum, Spectrum::Moments { .. }) { vector / reward } else { 2.0 * lambda };
+        let of = |multiple: Option<f64>| whole * multiple.unwrap_or(1.0);
         let (shift, floor) = match self.repair {
             RepairPlan::Shift { multiple } => (of(multiple), 0.0),
             RepairPlan::Clip { multiple } => (0.0, of(multiple)),

@@ -79,6 +79,7 @@ fn prepare(
             epochs: keys.epochs,
             linear: kind.linear,
             batch: None,
+            rewards_alone: false,
         },
         norm,
         features: Arc::clone(features),

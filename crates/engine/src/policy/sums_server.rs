@@ -116,7 +116,13 @@ impl SumsServer {
             bound: reward.bound,
             noise_std,
             posterior,
-            bounds: shared.keys.spectrum.at(&facts, &empty, need.n_features, shared.ridge(), shared.keys.failure_prob),
+            bounds: shared.keys.spectrum.at(
+                &facts,
+                &empty,
+                need.n_features,
+                (shared.ridge(), reward.bound),
+                shared.keys.failure_prob,
+            ),
             round: 1,
             items: shared.kind.local.then(|| empty.clone()),
             released: Arc::new(empty),
@@ -165,7 +171,8 @@ impl SumsServer {
     /// Bounds the noise of the sums; their factor is left open.
     fn open(&mut self) {
         let SumsPolicyShared { keys, need, .. } = &*self.shared;
-        self.bounds = keys.spectrum.at(&self.facts, &self.released, need.n_features, self.shared.ridge(), keys.failure_prob);
+        let (ridge, n) = (self.shared.ridge(), need.n_features);
+        self.bounds = keys.spectrum.at(&self.facts, &self.released, n, (ridge, self.bound), keys.failure_prob);
         self.open = true;
     }
 

@@ -3,7 +3,7 @@
 //! The budget is for one user's interaction.
 
 use super::places::KeyPlaces;
-use super::privacy::{RequestDocs, clip_range, participation, request};
+use super::privacy::{RequestDocs, clip_range, participation, protected, request};
 use privateer_config::error::{Error, Place, Span};
 use privateer_config::params::{Args, Table};
 use privateer_privacy::accounting::sensitivity::Participation;
@@ -52,6 +52,8 @@ impl InteractionPlan {
         );
         request.clip = clip_range(args, table);
         request.budget.participation = participation(args, &request, people);
+        // Contexts are the users' own: sums over interactions protect them whatever is stated.
+        protected(args, &["auto", "contexts and rewards"]);
         args.finish();
         let place = |span: &Span| args.sink().sources().place(span);
         let keys = policy.entries.iter().filter_map(|entry| Some((entry.key.clone(), place(entry.node.span.as_ref()?))));

@@ -20,6 +20,8 @@ pub struct PrivacyPlan {
     /// Whether the spec leaves the mechanism to the program.
     automatic: bool,
     request: Request,
+    /// Whether sums protect rewards alone; `None` leaves it to the environment.
+    rewards_alone: Option<bool>,
     /// For refusals that depend on a trial's facts.
     places: KeyPlaces,
 }
@@ -86,6 +88,7 @@ impl PrivacyPlan {
         );
         request.clip = clip_range(args, table);
         request.budget.participation = participation(args, &request, people);
+        let rewards_alone = protected(args, &PROTECTED);
         args.finish();
         let is_automatic = request.mechanism == "auto";
         let (protects, what) = match protection {
@@ -121,6 +124,25 @@ impl PrivacyPlan {
             );
             return None;
         };
+        let only = match protection {
+            Protection::Sums => None,
+            Protection::LocalSums => Some((false, "everybody's own item hides the point that they play too")),
+            _ => Some((true, "this policy learns rewards alone, and its mechanism protects nothing else")),
+        };
+        if let (Some((only, why)), Some(stated)) = (only, rewards_alone)
+            && stated != only
+            && name != "none"
+        {
+            let hint =
+                if only { "`jdp-gp-ucb` with a trusted server protects both" } else { "a policy that learns released rewards" };
+            args.reject_with_hint(
+                "protects",
+                why,
+                format!("`{}`, or no `protects`", PROTECTED[1 + usize::from(!only)]),
+                Some(hint.to_owned()),
+            );
+            return None;
+        }
         if name != "none" && !args.has("epsilon") {
             args.missing("epsilon", "a finite number > 0, the privacy loss of one user's reward");
             return None;
@@ -131,7 +153,7 @@ impl PrivacyPlan {
             args.missing("delta", "a number > 0 and < 1, at most one over the number of users: the noise of sums is Gaussian");
             return None;
         }
-        Some(Self { entry, automatic: is_automatic, request, places: KeyPlaces::of(args, table) })
+        Some(Self { entry, automatic: is_automatic, request, rewards_alone, places: KeyPlaces::of(args, table) })
     }
 
     /// Returns whether anything is randomised.
@@ -144,9 +166,10 @@ impl PrivacyPlan {
     /// * `need` — the sums that the policy needs, where sums of features are released
     /// * `units` — those in which the clip range is stated, if not those of the rewards
     /// * `own_range` — the clip range of the problem where the spec states none
+    /// * `public_points` — whether everybody knows the points that can be played
     pub fn channel(
         &self,
-        facts: &RewardFacts,
+        (facts, public_points): (&RewardFacts, bool),
         bound_stated: bool,
         need: Option<SumsNeed>,
         units: Option<ValueUnits>,
@@ -184,7 +207,16 @@ impl PrivacyPlan {
             (MechanismChoice::Rewards(entry), _) => (entry.build)(&request, facts).map(Channel::Rewards),
             (MechanismChoice::Outside(entry), _) => entry.build(&request, facts).map(Channel::Rewards),
             (MechanismChoice::Sums(entry), need) => {
-                let need = need.unwrap_or_else(|| SumsNeed::of_rewards(facts.rounds, None));
+                let mut need = need.unwrap_or_else(|| SumsNeed::of_rewards(facts.rounds, None));
+                if entry.serves == Protection::Sums && entry.name != "none" {
+                    // The papers protect decision sets.
+                    need.rewards_alone = self.rewards_alone.unwrap_or(public_points && request.calibration.redesigns());
+                }
+                if need.rewards_alone && !public_points {
+                    let message = "each user brings a decision set, which the sums of features tell of";
+                    let refusal = Refusal::new("protects", message, "`\"contexts and rewards\"`, or no `protects`");
+                    return Err(self.place(refusal.hint("an environment without `sets` has public points")));
+                }
                 let entry = if self.automatic { automatic_for_need(**entry, &mut request, facts, need) } else { **entry };
                 (entry.build)(&request, facts, need).map(Channel::Sums)
             }
@@ -246,6 +278,20 @@ fn automatic_for_need(entry: SumsEntry, request: &mut Request, facts: &RewardFac
     let name = automatic_for_streams("auto", Protects::JointSums, request.calibration, rows, need.releases);
     request.mechanism = name;
     SUMS.iter().copied().find(|other| other.name == name).unwrap_or(entry)
+}
+
+/// What `protects` accepts.
+const PROTECTED: [&str; 3] = ["auto", "rewards", "contexts and rewards"];
+
+/// Reads what is protected of a user: whether rewards alone; `None` where that is left to the environment.
+pub(super) fn protected(args: &Args<'_>, words: &[&'static str]) -> Option<bool> {
+    let doc = "what the budget protects of a user in a round; `auto`: rewards alone where the points are public and the tight \
+               calibration releases sums, else what the mechanism hides";
+    match args.word("protects", doc, words, Some("auto")) {
+        "rewards" => Some(true),
+        "contexts and rewards" => Some(false),
+        _ => None,
+    }
 }
 
 /// Reads how often one user takes part; as often as the people of the population where that is not stated.

@@ -161,6 +161,7 @@ impl InteractionSums {
             releases: stated,
             length: clip.length / clip.feature_unit,
             reward: Some(reward_bound),
+            reward_unit: 1.0,
             participation: rows,
         };
         let symbols = [("epsilon", epsilon.get()), ("delta", delta.get())];

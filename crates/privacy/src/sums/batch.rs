@@ -89,13 +89,13 @@ impl SumsMechanism for Batches {
     fn facts(&self) -> SumsFacts {
         let std = self.size * if self.is_laplace() { std::f64::consts::SQRT_2 } else { 1.0 };
         let (clip, centre) = (Some(self.window.range()), self.window.off_unit(0.0));
-        SumsFacts { calibration: self.request.calibration, clip, centre, spectrum: Spectrum::Joint { std } }
+        SumsFacts { calibration: self.request.calibration, clip, centre, spectrum: Spectrum::Moments { std } }
     }
 
     fn ledger(&self) -> Ledger {
         let budget = self.request.budget;
         let event = event(budget.delta, self.size, budget.participation.count.max(1) as f64 * self.window.width());
-        let unit = ClaimUnit::BatchedReward { clip: self.window.range() };
+        let unit = ClaimUnit::SummedReward { clip: self.window.range() };
         let note = "each reward is in one batch and each batch is released once: the budget of one release is that of the run \
                     (our own derivation, equal under all calibrations)";
         Ledger::of(Claim { notes: vec![note.to_owned()], ..Claim::of(&self.request, unit, event, &*self.formula) })

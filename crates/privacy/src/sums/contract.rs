@@ -25,6 +25,8 @@ pub struct SumsNeed {
     pub linear: bool,
     /// Number of users whose rewards are released together, where sums of batches are released and the policy states it.
     pub batch: Option<u64>,
+    /// Whether rewards alone are protected: points and features are public, and sums of features need no noise.
+    pub rewards_alone: bool,
 }
 
 impl SumsNeed {
@@ -38,7 +40,7 @@ impl SumsNeed {
 
     /// Returns the need of a server that asks for sums of rewards alone, with at most one release after each round.
     pub fn of_rewards(rounds: u64, batch: Option<u64>) -> Self {
-        Self { n_features: 0, releases: rounds, rounds, epochs: Epochs::One, linear: false, batch }
+        Self { n_features: 0, releases: rounds, rounds, epochs: Epochs::One, linear: false, batch, rewards_alone: false }
     }
 }
 
@@ -76,6 +78,13 @@ pub enum Spectrum {
     /// Lemma 3: `sigma sqrt(n)` of matrix and vector, with `n` the number of nodes of a tree.
     /// Other factorisations use their largest standard deviation here.
     Joint {
+        /// Largest standard deviation of an entry of the matrix, off its diagonal.
+        gram: f64,
+        /// Largest standard deviation of an entry of the vector.
+        moment: f64,
+    },
+    /// Sums of rewards alone, or beside a matrix of public features, which has no noise.
+    Moments {
         /// Largest standard deviation of an entry.
         std: f64,
     },

@@ -24,7 +24,8 @@ fn built(
     epochs: Epochs,
 ) -> Option<Arc<dyn SumsMechanism>> {
     let facts = RewardFacts { bound: 1.0, noise_bound: None, range: Some((0.0, 1.0)), noise_variance: Some(0.25), rounds };
-    let (mechanism, need) = (entry.name, SumsNeed { n_features: M, releases, rounds, epochs, linear: false, batch: None });
+    let (mechanism, need) =
+        (entry.name, SumsNeed { n_features: M, releases, rounds, epochs, linear: false, batch: None, rewards_alone: false });
     let budget = Budget::new(Some(2.0), Some(1e-5)).expect("a budget");
     (entry.build)(&Request { mechanism, calibration, budget, clip: None }, &facts, need).ok()
 }

@@ -5,21 +5,23 @@
 //!   rewards not centred, and clipped only where they are bounded.
 //! * corrected: the same formula at the sensitivity of the released sums, `1 + Y²` or `2 Y` (E7), with rewards clipped; for
 //!   other factorisations the norm of their columns replaces `sqrt(n)`.
-//! * tight: rewards clipped and centred, sigma by the analytic Gaussian mechanism at the norm of the columns.
+//! * tight: rewards clipped, centred and in units of the clip range, sigma by the analytic Gaussian mechanism at the norm of the
+//!   columns. Where points and features are public, sums of features are functions of released values and have no noise.
 //!
 //! Proof: `docs/proofs/sums.md`.
 
 use super::{Epochs, Spectrum, Sums, SumsEntry, SumsFacts, SumsMechanism, SumsNeed};
 use crate::accounting::sensitivity::{Participation, Relation, gram_and_reward};
+use crate::calibration::NoiseTerms;
 use crate::event::Factor;
 use crate::gram::{GramClip, GramLayout, GramRelease, GramStream};
 use crate::mechanism::window::Window;
 use crate::noise::{Noise, ReleaseError, SamplerLaw};
 use crate::printed::{dubey2021, shariff2018};
-use crate::streams::{PrefixSums, Shape, columns, toeplitz};
+use crate::streams::{Factorisation, PrefixSums, Shape, columns, toeplitz};
 use crate::{
     Calibrated, Calibration, Claim, ClaimUnit, Delta, Epsilon, Event, Ledger, Privatizer, Protection, Query, Raw, Refusal,
-    ReleaseCounts, Released, Request, RewardFacts, Scale, Signal,
+    ReleaseCounts, Released, Request, RewardFacts, Scale, Signal, analytic_gaussian_sigma,
 };
 use std::sync::Arc;
 
@@ -66,9 +68,7 @@ struct Joint {
     /// How often one user takes part, in releases of one epoch.
     participation: Participation,
     need: SumsNeed,
-    clip: GramClip,
-    /// Largest |reward - centre|; `None` if unbounded.
-    reach: Option<f64>,
+    rewards: Rewards,
     epochs: Arc<[Epoch]>,
     spectrum: Spectrum,
     noise_formula: Arc<str>,
@@ -106,15 +106,30 @@ fn build(request: &Request, facts: &RewardFacts, need: SumsNeed) -> Calibrated<d
         return Err(Refusal::new("mechanism", "the papers print the tree and no other mechanism", "`tree`, or `auto`")
             .hint("with `calibration = \"corrected\"` or `\"tight\"` every mechanism is calibrated"));
     }
+    if need.rewards_alone && !request.calibration.redesigns() {
+        return Err(Refusal::new(
+            "protects",
+            "the paper's noise protects decision sets too",
+            "`\"contexts and rewards\"`, or no `protects`",
+        )
+        .hint("`calibration = \"tight\"` has noise that protects rewards alone"));
+    }
     let rewards = Rewards::of(request, facts)?;
     let participation = need.in_releases(request.budget.participation);
     let stream = |releases: u64, rounds: u64, horizon: u64| -> Result<(Epoch, String), Refusal> {
         let factorisation = factor.factorisation(releases, participation);
-        let release = GramRelease { factor, releases: factorisation.rounds(), length: 1.0, reward: rewards.reach, participation };
         let norm = columns(factorisation.as_ref(), participation);
+        if let Some(reach) = rewards.in_units().filter(|_| need.rewards_alone) {
+            let Scale { size, formula } = of_rewards(request.calibration, (epsilon, delta), norm * 2.0 * reach)?;
+            Refusal::unless_normal(size, factor.name(), epsilon)?;
+            Refusal::unless_normal(size * rewards.clip.reward_unit, factor.name(), epsilon)?;
+            return Ok((Epoch { rounds, horizon, noise: GramStream::new(factorisation, size) }, formula));
+        }
+        let release = rewards.release(factor, factorisation.as_ref(), participation);
         let printed = rewards.printed(need.linear, (release, norm), horizon, (epsilon, delta));
-        let least = "sigma = D |C| sigma_AG(epsilon, delta), D = 1 + Y² or 2Y on centred rewards (E7), |C| the norm of a column [BalleWang2018]";
+        let least = "sigma = D |C| sigma_AG(epsilon, delta), D = 1 + Y² or 2Y on centred rewards, 1.25 in units of the clip range (E7), |C| the norm of a column [BalleWang2018]";
         let Scale { size, formula } = release.scale(request.calibration, (epsilon, delta), norm, least, printed)?;
+        Refusal::unless_normal(size * rewards.clip.reward_unit, factor.name(), epsilon)?;
         Ok((Epoch { rounds, horizon, noise: GramStream::new(factorisation, size) }, formula))
     };
     let made: Vec<(Epoch, String)> = match need.epochs {
@@ -125,9 +140,21 @@ fn build(request: &Request, facts: &RewardFacts, need: SumsNeed) -> Calibrated<d
     };
     let noise_formula = made.last().map_or("", |(_, words)| words.as_str()).into();
     let epochs: Arc<[Epoch]> = made.into_iter().map(|(epoch, _)| epoch).collect();
-    let spectrum = Spectrum::Joint { std: largest(request.calibration, factor, &epochs) };
-    let (request, Rewards { clip, reach, .. }) = (request.at(Some(delta)), rewards);
-    Ok(Arc::new(Joint { factor, request, participation, need, clip, reach, epochs, spectrum, noise_formula }))
+    let gram = largest(request.calibration, factor, &epochs);
+    let moment = gram * rewards.clip.reward_unit;
+    let spectrum = if need.rewards_alone { Spectrum::Moments { std: moment } } else { Spectrum::Joint { gram, moment } };
+    let request = request.at(Some(delta));
+    Ok(Arc::new(Joint { factor, request, participation, need, rewards, epochs, spectrum, noise_formula }))
+}
+
+/// Returns the noise of sums of rewards at public points, which one user moves by at most `moved` in C x.
+fn of_rewards(calibration: Calibration, (epsilon, delta): (Epsilon, Delta), moved: f64) -> Result<Scale, Refusal> {
+    let least = "sigma = (hi - lo) |C| sigma_AG(epsilon, delta), |C| the norm of a column [BalleWang2018]";
+    let event = |sigma| Event::Gaussian { sigma, sensitivity: moved };
+    calibration.scale(NoiseTerms {
+        closed: Some(moved * analytic_gaussian_sigma(epsilon, delta)),
+        ..NoiseTerms::priced(epsilon, Some(delta), &event, least)
+    })
 }
 
 /// Returns lemma 3's largest standard deviation: `sigma sqrt(n)` for trees, else the exact one.
@@ -173,7 +200,21 @@ impl Rewards {
         let (lo, hi) = Window::of(request, facts)?.range();
         let centre = if request.calibration.redesigns() { 0.5 * lo + 0.5 * hi } else { 0.0 };
         let reach = (hi - centre).abs().max((lo - centre).abs());
-        Ok(Self { clip: GramClip::unit(Some((lo, hi)), centre), reach: Some(reach), bound: facts.bound, noise_std })
+        // In [-1/2, 1/2] rewards move both sums by 1.25 whatever their range.
+        let reward_unit = if request.calibration.redesigns() { 2.0 * reach } else { 1.0 };
+        let clip = GramClip { reward_unit, ..GramClip::unit(Some((lo, hi)), centre) };
+        Ok(Self { clip, reach: Some(reach), bound: facts.bound, noise_std })
+    }
+
+    /// States the release of one stream.
+    fn release(&self, factor: Factor, factorisation: &dyn Factorisation, participation: Participation) -> GramRelease {
+        let (releases, reward_unit) = (factorisation.rounds(), self.clip.reward_unit);
+        GramRelease { factor, releases, length: 1.0, reward: self.reach, reward_unit, participation }
+    }
+
+    /// Returns the largest reward in the units of the stream; `None` if unbounded.
+    pub(super) fn in_units(&self) -> Option<f64> {
+        self.reach.map(|reach| reach / self.clip.reward_unit)
     }
 
     /// Returns the scale as printed, and by lemma 2 at the sensitivity of what is released.
@@ -203,6 +244,13 @@ impl Rewards {
     }
 }
 
+impl Joint {
+    /// Returns what gets noise: matrix and vector, or the vector alone.
+    fn shape(&self) -> Shape {
+        if self.need.rewards_alone { Shape::Vector(self.need.n_features) } else { Shape::Bordered(self.need.n_features) }
+    }
+}
+
 impl crate::privatizer::sealed::Sealed for Joint {}
 
 impl SumsMechanism for Joint {
@@ -211,19 +259,26 @@ impl SumsMechanism for Joint {
     }
 
     fn facts(&self) -> SumsFacts {
-        let Self { request, clip, spectrum, .. } = *self;
+        let Self { request, rewards: Rewards { clip, .. }, spectrum, .. } = *self;
         SumsFacts { calibration: request.calibration, clip: clip.range, centre: clip.centre, spectrum }
     }
 
     fn ledger(&self) -> Ledger {
-        let Self { factor, participation, need, clip, reach, .. } = *self;
+        let Self { factor, participation, need, rewards, .. } = *self;
+        let clip = rewards.clip;
         // Epochs have independent noise: k participations, in one or several, change the releases by at most k times the worst
         // epoch's mu.
         let mu = |epoch: &Epoch| columns(epoch.noise.factorisation.as_ref(), participation) / epoch.noise.sigma;
         let worst = self.epochs.iter().max_by(|a, b| mu(a).total_cmp(&mu(b)));
         let event = worst.map_or(Event::NonPrivate, |epoch| {
-            let releases = epoch.noise.factorisation.rounds();
-            GramRelease { factor, releases, length: 1.0, reward: reach, participation }.event(epoch.noise.sigma)
+            let (factorisation, sigma) = (epoch.noise.factorisation.as_ref(), epoch.noise.sigma);
+            match rewards.reach.filter(|_| need.rewards_alone) {
+                Some(reach) => {
+                    let sensitivity = 2.0 * reach * columns(factorisation, participation);
+                    Event::Gaussian { sigma: sigma * clip.reward_unit, sensitivity }
+                }
+                None => rewards.release(factor, factorisation, participation).event(sigma),
+            }
         });
         let mut notes = Vec::new();
         if need.releases < need.rounds {
@@ -240,13 +295,21 @@ impl SumsMechanism for Joint {
         notes.extend(
             how.map(|how| format!("epochs of 1, 1, 2, 4, 8, … rounds, {how}; the stated draw is of the one that costs most")),
         );
-        let unit = ClaimUnit::GramItem { clip: clip.range, centre: clip.centre, local: false };
+        let unit = match clip.range.filter(|_| need.rewards_alone) {
+            Some(clip) => {
+                notes.push(
+                    "points are public, so that sums of features are functions of released values and have no noise".to_owned(),
+                );
+                ClaimUnit::SummedReward { clip }
+            }
+            None => ClaimUnit::GramItem { clip: clip.range, centre: clip.centre, local: false },
+        };
         Ledger::of(Claim { notes, ..Claim::of(&self.request, unit, event, &*self.noise_formula) })
     }
 
     /// Beside the noise: sum, last releases of this and earlier epochs, and, for the round under way, item and release.
     fn state(&self) -> f64 {
-        let length = Shape::Bordered(self.need.n_features).len() as f64;
+        let length = self.shape().len() as f64;
         let noise = |epoch: &Epoch| match (self.factor, epoch.noise.factorisation.rounds()) {
             (Factor::SqrtToeplitz, rounds) => rounds as f64 * length + toeplitz::work_space(rounds),
             _ => epoch.noise.factorisation.noise(Shape::Vector(1)).state() as f64 * length,
@@ -256,10 +319,11 @@ impl SumsMechanism for Joint {
 
     fn exact(&self) -> Result<Arc<dyn SumsMechanism>, ReleaseError> {
         self.request.budget.exact_is_once()?;
-        let Some(reach) = self.reach else {
+        let Some(reach) = self.rewards.in_units() else {
             return Err(ReleaseError::Range("a mechanism that clips no reward".to_owned()));
         };
-        let (shape, distance) = (Shape::Bordered(self.need.n_features), gram_and_reward(reach, Relation::Replace));
+        let shape = self.shape();
+        let distance = if self.need.rewards_alone { 2.0 * reach } else { gram_and_reward(reach, Relation::Replace) };
         let of = |epoch: &Epoch| Ok(Epoch { noise: epoch.noise.exact(shape, distance, epoch.rounds)?, ..*epoch });
         Ok(Arc::new(Self { epochs: self.epochs.iter().map(of).collect::<Result<_, _>>()?, ..self.clone() }))
     }
@@ -278,6 +342,8 @@ struct JointPrivatizer {
     sums: Option<PrefixSums>,
     /// Features of the user of this round.
     z: Vec<f64>,
+    /// Sums of public features in this epoch, without a vector; empty where they are private.
+    public: Vec<f64>,
     /// Last release of the earlier epochs, if sums are carried over.
     before: Sums,
     /// The last release.
@@ -293,6 +359,7 @@ impl JointPrivatizer {
             rounds: 0,
             sums: None,
             z: vec![0.0; m],
+            public: Vec::new(),
             before: Sums::empty(m, mechanism.need.rounds),
             last: None,
             counts: ReleaseCounts::default(),
@@ -304,7 +371,10 @@ impl JointPrivatizer {
 
     /// Starts the stream of the current epoch; `None` after the horizon.
     fn open(&mut self) {
-        let shape = Shape::Bordered(self.mechanism.need.n_features);
+        let shape = self.mechanism.shape();
+        if self.mechanism.need.rewards_alone {
+            self.public = vec![0.0; Shape::Bordered(self.z.len()).len()];
+        }
         self.sums = self.mechanism.epochs.get(self.epoch).map(|epoch| epoch.noise.sums(shape));
     }
 
@@ -319,14 +389,23 @@ impl JointPrivatizer {
         let row = sums.round() as usize;
         let Ok(released) = sums.next_owned(&mut noise) else { return Signal::Nothing };
         let mut entries = released.into_value();
+        if !self.public.is_empty() {
+            let vector = std::mem::replace(&mut entries, self.public.clone());
+            entries.truncate(self.public.len() - vector.len());
+            entries.extend(vector);
+        }
+        let vector = entries.len() - self.z.len();
+        self.mechanism.rewards.clip.in_rewards(&mut entries[vector..]);
         if 0 < self.before.users {
             entries.iter_mut().zip(&self.before.entries).for_each(|(entry, before)| *entry += before);
         }
         // The noise carried over is independent of this epoch's noise.
-        let std = libm::hypot(epoch.noise.std(row), self.before.gram_std);
+        let std = epoch.noise.std(row);
+        let gram_std = if self.public.is_empty() { libm::hypot(std, self.before.gram_std) } else { 0.0 };
+        let moment_std = libm::hypot(std * self.mechanism.rewards.clip.reward_unit, self.before.moment_std);
         let users = self.before.users + self.rounds;
         self.counts.releases += 1;
-        let sums = Arc::new(Sums { entries, users, gram_std: std, moment_std: std, horizon });
+        let sums = Arc::new(Sums { entries, users, gram_std, moment_std, horizon });
         self.last = Some(Arc::clone(&sums));
         Signal::Sums(sums)
     }
@@ -347,10 +426,15 @@ impl JointPrivatizer {
 
 impl Privatizer for JointPrivatizer {
     fn release(&mut self, query: &Query<'_>, reward: Raw<f64>, noise: Noise<'_>) -> Released<Signal> {
-        let item = self.mechanism.clip.item(&query.features, reward, &mut self.counts, &mut self.z);
+        let item = self.mechanism.rewards.clip.item(&query.features, reward, &mut self.counts, &mut self.z);
         if let (Some(y), Some(sums)) = (item, &mut self.sums) {
             let layout = GramLayout::single(self.z.len());
-            sums.add_by(|sums| layout.add(sums, 0, &self.z, y));
+            if self.public.is_empty() {
+                sums.add_by(|sums| layout.add(sums, 0, &self.z, y));
+            } else {
+                layout.add(&mut self.public, 0, &self.z, 0.0);
+                sums.add_by(|sums| sums.iter_mut().zip(&self.z).for_each(|(sum, x)| *sum += y * x));
+            }
         }
         self.rounds += 1;
         let signal = if query.release { self.give_out(noise) } else { Signal::Nothing };

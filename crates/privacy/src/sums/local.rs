@@ -53,14 +53,14 @@ impl LocalSumsNoise {
         Self { gram: scale * self.gram, moment: scale * self.moment, ..self }
     }
 
-    /// Returns what is done to an item; `reward` bounds rewards.
-    fn event(self, reward: Option<f64>) -> Event {
+    /// Returns what is done to an item; `reward` bounds rewards, which are divided by `unit`.
+    fn event(self, reward: Option<f64>, unit: f64) -> Event {
         Event::Sums {
             factor: Factor::Own,
             releases: 1,
             gram_sigma: self.gram,
             equal_diagonal: self.diagonal == 1.0,
-            moment_sigma: self.moment,
+            moment_sigma: self.moment * unit,
             reward,
             participation: Participation::ONCE,
         }
@@ -99,16 +99,6 @@ pub(super) enum ItemNoise {
     Sphere(PrivUnitItem, Arc<OnceLock<Result<PrivUnitItem, ReleaseError>>>),
 }
 
-impl ItemNoise {
-    /// Returns the standard deviations of an entry of the matrix, off its diagonal, and of the vector.
-    fn stds(&self) -> (f64, f64) {
-        match self {
-            Self::Gaussian(noise) => (noise.gram, noise.moment),
-            Self::Sphere(item, _) => (item.std(), item.std()),
-        }
-    }
-}
-
 #[derive(Debug, Clone)]
 pub(super) struct Local {
     pub(super) request: Request,
@@ -139,7 +129,7 @@ fn build(request: &Request, facts: &RewardFacts, need: SumsNeed) -> Result<Arc<d
         formula: "sqrt(2) and 2Y times sigma_AG(epsilon/2, delta/2): lemma 5 at its L2 sensitivities (E13, E14)".to_owned(),
     };
     let least_formula = "sigma = D sigma_AG(epsilon, delta), D = 1 + Y² or 2Y on centred rewards: one joint mechanism (E7, E13)";
-    let event = |scale| shape.times(scale).event(rewards.reach);
+    let event = |scale| shape.times(scale).event(rewards.reach, rewards.clip.reward_unit);
     let Scale { size, formula } = request.calibration.scale(NoiseTerms {
         releases: request.budget.releases(),
         printed: Some((Scale { size: 1.0, formula: printed }, halves)),
@@ -147,7 +137,7 @@ fn build(request: &Request, facts: &RewardFacts, need: SumsNeed) -> Result<Arc<d
     })?;
     let noise = shape.times(size);
     Refusal::unless_normal(noise.gram, request.mechanism, epsilon.get())?;
-    Refusal::unless_normal(noise.moment, request.mechanism, epsilon.get())?;
+    Refusal::unless_normal(noise.moment * rewards.clip.reward_unit, request.mechanism, epsilon.get())?;
     let (clip, reach, noise, formula) = (rewards.clip, rewards.reach, ItemNoise::Gaussian(noise), formula.into());
     Ok(Arc::new(Local { request: request.at(Some(delta)), need, clip, reach, noise, formula }))
 }
@@ -176,6 +166,17 @@ fn half(epsilon: Epsilon, delta: Delta) -> Option<(Epsilon, Delta)> {
     Some((Epsilon::try_from(0.5 * epsilon.get()).ok()?, Delta::try_from(0.5 * delta.get()).ok()?))
 }
 
+impl Local {
+    /// Returns the standard deviations of an entry of the matrix, off its diagonal, and of the vector.
+    fn stds(&self) -> (f64, f64) {
+        let (gram, moment) = match &self.noise {
+            ItemNoise::Gaussian(noise) => (noise.gram, noise.moment),
+            ItemNoise::Sphere(item, _) => (item.std(), item.std()),
+        };
+        (gram, moment * self.clip.reward_unit)
+    }
+}
+
 impl crate::privatizer::sealed::Sealed for Local {}
 
 impl SumsMechanism for Local {
@@ -189,7 +190,7 @@ impl SumsMechanism for Local {
     }
 
     fn facts(&self) -> SumsFacts {
-        let (gram, moment) = self.noise.stds();
+        let (gram, moment) = self.stds();
         let spectrum = Spectrum::Local { gram, moment };
         SumsFacts { calibration: self.request.calibration, clip: self.clip.range, centre: self.clip.centre, spectrum }
     }
@@ -197,7 +198,7 @@ impl SumsMechanism for Local {
     fn ledger(&self) -> Ledger {
         let unit = ClaimUnit::GramItem { clip: self.clip.range, centre: self.clip.centre, local: true };
         let event = match &self.noise {
-            ItemNoise::Gaussian(noise) => noise.event(self.reach),
+            ItemNoise::Gaussian(noise) => noise.event(self.reach, self.clip.reward_unit),
             ItemNoise::Sphere(item, _) => item.event(),
         };
         Ledger::of(Claim::of(&self.request, unit, event, &*self.formula))
@@ -221,7 +222,8 @@ impl SumsMechanism for Local {
                 return Ok(Arc::new(Self { noise, formula, ..self.clone() }));
             }
         };
-        let Some(reach) = self.reach.filter(|_| sigma == moment && diagonal == SQRT_2) else {
+        let reach = self.reach.map(|reach| reach / self.clip.reward_unit);
+        let Some(reach) = reach.filter(|_| sigma == moment && diagonal == SQRT_2) else {
             return Err(ReleaseError::Range(format!("calibration `{}` of own items", self.request.calibration)));
         };
         let (shape, distance) = (Shape::Bordered(self.need.n_features), gram_and_reward(reach, Relation::Replace));
@@ -250,7 +252,7 @@ impl Privatizer for LocalPrivatizer {
     /// Returns the clipped item of one user, of zeros where it is not valid, with its noise.
     fn release(&mut self, query: &Query<'_>, reward: Raw<f64>, mut noise: Noise<'_>) -> Released<Signal> {
         let Local { need, clip, noise: law, .. } = &self.mechanism;
-        let (m, (gram_std, moment_std)) = (need.n_features, law.stds());
+        let (m, (gram_std, moment_std)) = (need.n_features, self.mechanism.stds());
         let mut item = Sums { gram_std, moment_std, users: 1, ..Sums::empty(m, need.rounds) };
         if let Some(y) = clip.item(&query.features, reward, &mut self.counts, &mut self.z) {
             GramLayout::single(m).add(&mut item.entries, 0, &self.z, y);
@@ -260,6 +262,8 @@ impl Privatizer for LocalPrivatizer {
             ItemNoise::Gaussian(law) => law.add(m, &mut item.entries, noise, &mut self.draws),
             ItemNoise::Sphere(point, _) => point.release(&mut item.entries, &mut noise, &mut self.draws),
         }
+        let vector = item.entries.len() - m;
+        clip.in_rewards(&mut item.entries[vector..]);
         Released::mark(Signal::Item(Arc::new(item)))
     }
 

@@ -29,11 +29,12 @@ fn build(request: &Request, facts: &RewardFacts, need: SumsNeed) -> Calibrated<d
     let epsilon = request.answer_epsilon()?;
     refuse_epochs(need)?;
     request.refuse_as_printed(local::ENTRY.name)?;
-    let Rewards { clip, reach: Some(reach), .. } = Rewards::of(request, facts)? else {
+    let rewards = Rewards::of(request, facts)?;
+    let (Some(within), Rewards { clip, reach, .. }) = (rewards.in_units(), rewards) else {
         return Err(Refusal::new("clip", "a vector on a sphere has a bounded reward", "two numbers [lo, hi] with lo < hi"));
     };
     let layout = GramLayout::single(need.n_features);
-    let item = PrivUnitItem::new(epsilon, (layout.shape(), need.n_features), (1.0, reach), request.mechanism)?;
+    let item = PrivUnitItem::new(epsilon, (layout.shape(), need.n_features), (1.0, within), request.mechanism)?;
     let (request, noise, formula) = (request.at(None), ItemNoise::Sphere(item, Arc::default()), item.formula().into());
-    Ok(Arc::new(Local { request, need, clip, reach: Some(reach), noise, formula }))
+    Ok(Arc::new(Local { request, need, clip, reach, noise, formula }))
 }

@@ -15,7 +15,7 @@ fn entries() -> Vec<SumsEntry> {
 }
 
 fn need(rounds: u64, n_features: usize) -> SumsNeed {
-    SumsNeed { n_features, releases: rounds, rounds, epochs: Epochs::One, linear: false, batch: None }
+    SumsNeed { n_features, releases: rounds, rounds, epochs: Epochs::One, linear: false, batch: None, rewards_alone: false }
 }
 
 /// A request with what a mechanism is built for.
@@ -308,7 +308,7 @@ fn rows_of_several_users() {
 fn spectra() {
     let tree = built(&joint::ENTRIES[0], Calibration::AsPrinted, 1.0, need(1024, 4)).expect("a mechanism");
     let sigma = dubey2021::sigma_of_the_proof(11, 2.0, 1.0, 1e-3);
-    let Spectrum::Joint { std } = tree.facts().spectrum else { panic!("joint") };
+    let Spectrum::Joint { gram: std, .. } = tree.facts().spectrum else { panic!("joint") };
     assert!((std - sigma * libm::sqrt(11.0)).abs() < 1e-9 * std);
     let nothing = request(&none::ENTRY, Calibration::Tight, 1.0, need(6, 1)).build(&none::ENTRY).expect("no mechanism");
     assert_eq!((nothing.facts().spectrum, nothing.ledger().guarantee), (Spectrum::None, Guarantee::NotPrivate));

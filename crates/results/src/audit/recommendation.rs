@@ -89,7 +89,15 @@ fn case(name: &str, noise: SumsAttackNoise, plan: &AnswerAttackPlan) -> Result<C
     };
     let rounds = CANDIDATES * PULLS;
     let facts = RewardFacts { bound: 0.5, noise_bound: Some(0.5), range: None, noise_variance: None, rounds };
-    let need = SumsNeed { n_features: CANDIDATES as usize, releases: 1, rounds, epochs: Epochs::One, linear: false, batch: None };
+    let need = SumsNeed {
+        n_features: CANDIDATES as usize,
+        releases: 1,
+        rounds,
+        epochs: Epochs::One,
+        linear: false,
+        batch: None,
+        rewards_alone: false,
+    };
     let mechanism = (exponential::ENTRY.build)(&request, &facts, need).map_err(refused)?;
     let (claim, of) = (claim(&mechanism.ledger()), Arc::clone(&mechanism));
     let attack = move |side: Side, stream: &mut Stream| {

@@ -185,7 +185,15 @@ fn case(entry: &SumsEntry, noise: SumsAttackNoise, plan: SumsAttackPlan) -> Resu
         clip: Some((-1.0, 1.0)),
     };
     let facts = RewardFacts { bound: 0.5, noise_bound: Some(0.5), range: None, noise_variance: None, rounds };
-    let need = SumsNeed { n_features: FEATURES, releases, rounds, epochs: Epochs::One, linear: false, batch: Some(every) };
+    let need = SumsNeed {
+        n_features: FEATURES,
+        releases,
+        rounds,
+        epochs: Epochs::One,
+        linear: false,
+        batch: Some(every),
+        rewards_alone: false,
+    };
     let mechanism = (entry.build)(&request, &facts, need).map_err(refused)?;
     let claim = claim_of(&mechanism.ledger(), if covered { 1 } else { participations });
     // Bits hide each other least where those of all others are likely to be the same.

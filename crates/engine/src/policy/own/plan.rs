@@ -124,7 +124,15 @@ impl Stage {
                 let rows = (0..table.n_points).flat_map(|point| table.row(point).iter().map(|x| x / norm)).collect();
                 let n_features = table.n_features;
                 let releases = (1 + (rounds - 1).div_ceil(*every)).min(rounds);
-                let need = SumsNeed { n_features, releases, rounds, epochs: Epochs::One, linear: false, batch: None };
+                let need = SumsNeed {
+                    n_features,
+                    releases,
+                    rounds,
+                    epochs: Epochs::One,
+                    linear: false,
+                    batch: None,
+                    rewards_alone: false,
+                };
                 Ok((Some(need), Some(SumsFeatures { n_features, rows, norm })))
             }
             &Self::Choice(candidates, users) => {
@@ -138,7 +146,15 @@ impl Stage {
                     return Diagnostic::new(message).hint("state more `rounds`, fewer candidates or fewer users").refuse();
                 };
                 let n_features = candidates as usize;
-                let need = SumsNeed { n_features, releases: 1, rounds: scored, epochs: Epochs::One, linear: false, batch: None };
+                let need = SumsNeed {
+                    n_features,
+                    releases: 1,
+                    rounds: scored,
+                    epochs: Epochs::One,
+                    linear: false,
+                    batch: None,
+                    rewards_alone: false,
+                };
                 Ok((Some(need), None))
             }
         }
