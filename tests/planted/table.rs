@@ -159,6 +159,7 @@ pub const ROWS: &[Row] = &[
     ),
     row(EveryIterate, &["giga-gaussian"], "prices::every_iterate_that_a_sample_moves_is_priced"),
     row(ColumnScale, &["normalised-toeplitz", "sums-normalised-toeplitz"], "prices::no_column_is_longer_than_priced"),
+    row(PublicSums, &["reward-sums", "exact-reward-sums"], "prices::rewards_at_public_points_cover_a_replaced_reward"),
     row(TreeNodes, &["tree", "sums-tree", "discrete-gaussian-sums"], "prices::every_node_that_holds_a_round_is_priced"),
     row(Neighbours, &["tree"], "prices::a_replaced_vector_moves_by_twice_its_norm"),
     unseen(

@@ -37,6 +37,16 @@ fn no_column_is_longer_than_priced() {
     }
 }
 
+/// A reward at a public point moves the sum by the whole clip range, in each row that a column of the tree reaches.
+#[test]
+fn rewards_at_public_points_cover_a_replaced_reward() {
+    let need = SumsNeed { n_features: 2, rewards_alone: true, ..SumsNeed::of_rewards(64, None) };
+    let tree = (joint::ENTRIES[0].build)(&request("tree", 1.0), &facts(64), need).expect("a mechanism");
+    let Event::Gaussian { sensitivity, .. } = tree.ledger().event else { panic!("no Gaussian noise") };
+    // The first round of 64 is in the nodes of 1, 2, 4, ..., 64 rounds; rewards are in [-1, 1].
+    assert!((sensitivity - 2.0 * f64::sqrt(7.0)).abs() < 1e-9, "{sensitivity}");
+}
+
 /// No mechanism answers for a user who comes three times with the price of one answer: it asks for more or refuses.
 #[test]
 fn three_answers_never_cost_as_little_as_one() {

@@ -82,6 +82,7 @@ faults! {
     HiddenSteps "hidden-steps" "Noise of a hidden descent covers a sample that is left out, not one that is replaced."
     EveryIterate "every-iterate" "Noise on the iterates of a hidden descent covers one of them, not all that a sample moves."
     ColumnScale "column-scale" "Columns of running sums that are multiplied to one norm have twice the norm that is priced."
+    PublicSums "public-sums" "Noise of rewards at public points covers a reward that is left out, not one that is replaced."
     TreeNodes "tree-nodes" "The sensitivity of the tree counts one node too few."
     Neighbours "neighbours" "The sensitivity of a vector that is replaced is that of one that is left out."
     GridRounding "grid-rounding" "Rounding to the grid of a release is not paid for."

@@ -101,6 +101,36 @@ fn sums_are_right_and_noise_is_of_the_stated_size() {
     }
 }
 
+/// Checks exact sums of rewards at public points: 600 streams as above; the matrix is exact to rounding, the vector has its noise.
+#[test]
+fn exact_rewards_alone_leave_the_matrix_as_it_is() {
+    for entry in joint::ENTRIES {
+        let facts = RewardFacts { bound: 1.0, noise_bound: None, range: Some((0.0, 1.0)), noise_variance: None, rounds: 6 };
+        let need = SumsNeed { rewards_alone: true, ..SumsNeed::of_rewards(6, None) };
+        let request = Request {
+            mechanism: entry.name,
+            calibration: Calibration::Tight,
+            budget: Budget::new(Some(2.0), Some(1e-5)).expect("a budget"),
+            clip: None,
+        };
+        let exact = (entry.build)(&request, &facts, SumsNeed { n_features: M, ..need }).expect("a mechanism").exact();
+        let (exact, mut words, mut squares) = (exact.expect("sizes"), Entropy::seeded(5), [0.0; M]);
+        for _ in 0..600 {
+            let (mut privatizer, mut truth) = (exact.privatizer(), vec![0.0; 9]);
+            for t in 1..=6 {
+                truth.iter_mut().zip(user(t).2).for_each(|(sum, x)| *sum += x);
+                let Signal::Sums(sums) = take(privatizer.as_mut(), t, true, &mut words) else { panic!("no sums") };
+                assert!(sums.entries[..6].iter().zip(&truth).all(|(entry, truth)| (entry - truth).abs() < 1e-12));
+                if t == 6 {
+                    let residuals = sums.entries[6..].iter().zip(&truth[6..]).map(|(entry, truth)| entry - truth);
+                    squares.iter_mut().zip(residuals).for_each(|(square, x)| *square += (x / sums.moment_std).powi(2));
+                }
+            }
+        }
+        assert!(squares.iter().all(|square| (square / 600.0 - 1.0).abs() < 0.35), "{}: {squares:?}", entry.name);
+    }
+}
+
 /// Checks that a mechanism that takes what was kept again releases the same signals, and goes on from there.
 /// For every form, schedule and kind of epoch; what another mechanism kept is refused.
 #[test]

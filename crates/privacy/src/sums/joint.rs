@@ -17,6 +17,7 @@ use crate::event::Factor;
 use crate::gram::{GramClip, GramLayout, GramRelease, GramStream};
 use crate::mechanism::window::Window;
 use crate::noise::{Noise, ReleaseError, SamplerLaw};
+use crate::planted::{self, PlantedFault};
 use crate::printed::{dubey2021, shariff2018};
 use crate::streams::{Factorisation, PrefixSums, Shape, columns, toeplitz};
 use crate::{
@@ -119,8 +120,9 @@ fn build(request: &Request, facts: &RewardFacts, need: SumsNeed) -> Calibrated<d
     let stream = |releases: u64, rounds: u64, horizon: u64| -> Result<(Epoch, String), Refusal> {
         let factorisation = factor.factorisation(releases, participation);
         let norm = columns(factorisation.as_ref(), participation);
-        if let Some(reach) = rewards.in_units().filter(|_| need.rewards_alone) {
-            let Scale { size, formula } = of_rewards(request.calibration, (epsilon, delta), norm * 2.0 * reach)?;
+        if let Some(width) = rewards.width().filter(|_| need.rewards_alone) {
+            let moved = norm * width / rewards.clip.reward_unit;
+            let Scale { size, formula } = of_rewards(request.calibration, (epsilon, delta), moved)?;
             Refusal::unless_normal(size, factor.name(), epsilon)?;
             Refusal::unless_normal(size * rewards.clip.reward_unit, factor.name(), epsilon)?;
             return Ok((Epoch { rounds, horizon, noise: GramStream::new(factorisation, size) }, formula));
@@ -212,6 +214,11 @@ impl Rewards {
         GramRelease { factor, releases, length: 1.0, reward: self.reach, reward_unit, participation }
     }
 
+    /// Returns by how much one reward moves the sum at a public point; `None` where rewards have no bound.
+    fn width(&self) -> Option<f64> {
+        self.reach.map(|reach| 2.0 * reach * planted::noise_share(PlantedFault::PublicSums))
+    }
+
     /// Returns the largest reward in the units of the stream; `None` if unbounded.
     pub(super) fn in_units(&self) -> Option<f64> {
         self.reach.map(|reach| reach / self.clip.reward_unit)
@@ -272,9 +279,9 @@ impl SumsMechanism for Joint {
         let worst = self.epochs.iter().max_by(|a, b| mu(a).total_cmp(&mu(b)));
         let event = worst.map_or(Event::NonPrivate, |epoch| {
             let (factorisation, sigma) = (epoch.noise.factorisation.as_ref(), epoch.noise.sigma);
-            match rewards.reach.filter(|_| need.rewards_alone) {
-                Some(reach) => {
-                    let sensitivity = 2.0 * reach * columns(factorisation, participation);
+            match rewards.width().filter(|_| need.rewards_alone) {
+                Some(width) => {
+                    let sensitivity = width * columns(factorisation, participation);
                     Event::Gaussian { sigma: sigma * clip.reward_unit, sensitivity }
                 }
                 None => rewards.release(factor, factorisation, participation).event(sigma),

@@ -79,8 +79,9 @@ fn sigmas_of_the_reference() {
     let (printed, ..) = sigma(&tree, Calibration::AsPrinted, 1.0, 0.1, None);
     assert!((printed - 86.4).abs() < 0.05, "{printed}");
     let (gram, moment, reach) = sigma(&local::ENTRY, Calibration::Tight, 1.0, 0.01, Some((-1.0, 1.0)));
-    assert!((gram - 3.76).abs() < 0.005, "{gram}");
-    assert_eq!((gram, reach), (moment, 1.0));
+    // Y = 1 is 1/2 of the range [-1, 1]: 1.25 in place of 2, and twice that in units of the reward.
+    assert!((gram - 3.76 * 1.25 / 2.0).abs() < 0.005, "{gram}");
+    assert_eq!((2.0 * gram, reach), (moment, 1.0));
     let (centred, _, reach) = sigma(&tree, Calibration::Tight, 1.0, 0.1, None);
     assert_eq!(reach, 0.5);
     let expected = 1.25 * libm::sqrt(11.0) * analytic(1.0, 0.1);
@@ -301,6 +302,55 @@ fn rows_of_several_users() {
             other => panic!("{other:?}"),
         };
     assert!(sigma(2) < sigma(6));
+}
+
+/// Checks that noise of sums is in proportion to the clip range, and that public features have none.
+///
+/// The same rewards in a hundredfold range give the same matrix and a hundredfold vector. Rewards alone: the matrix is the sum of
+/// products, computed here, and `sigma` is that of one reward of the range times the norm of a column.
+#[test]
+fn noise_follows_the_range_and_public_features_have_none() {
+    for (entry, rewards_alone) in joint::ENTRIES.into_iter().flat_map(|entry| [(entry, false), (entry, true)]) {
+        let of = |range| {
+            let mut case = request(&entry, Calibration::Tight, 1.0, SumsNeed { rewards_alone, ..need(7, 2) });
+            case.facts.range = Some(range);
+            case.build(&entry).expect("a mechanism")
+        };
+        let (one, hundred) = (of((0.0, 1.0)), of((-30.0, 70.0)));
+        if rewards_alone {
+            let column = crate::quote::factorisation(entry.name, 7, crate::accounting::sensitivity::Participation::ONCE);
+            let column = column.expect("a factorisation").sensitivity(crate::accounting::sensitivity::Participation::ONCE);
+            let Event::Gaussian { sigma, sensitivity } = hundred.ledger().event else { panic!("no Gaussian noise") };
+            assert!((sensitivity / (100.0 * column) - 1.0).abs() < 1e-12, "{}: {sensitivity} {column}", entry.name);
+            assert!((sigma / (sensitivity * analytic(1.0, 1e-3)) - 1.0).abs() < 1e-12, "{}: {sigma}", entry.name);
+            assert_eq!(hundred.ledger().threat_model.unit, crate::Unit::Reward);
+        }
+        assert!(hundred.ledger().delivered_epsilon.is_some_and(|delivered| (delivered - 1.0).abs() < 1e-9));
+        let play = |mechanism: &dyn SumsMechanism, scale: f64, shift: f64| {
+            let (mut privatizer, mut random) = (mechanism.privatizer(), stream("range"));
+            let round = move |t: u32| {
+                let (angle, reward) = (f64::from(t), f64::from(t % 3) / 2.0);
+                let query = Query { features: vec![0.5 * angle.cos(), 0.5 * angle.sin()].into(), release: true };
+                match privatizer.release(&query, Raw::seal(scale * reward + shift), (&mut random).into()).value() {
+                    Signal::Sums(sums) => sums.as_ref().clone(),
+                    other => panic!("{other:?}"),
+                }
+            };
+            (1..=7).map(round).collect::<Vec<_>>()
+        };
+        let mut exact = [0.0; 3];
+        for (t, (one, hundred)) in play(&*one, 1.0, 0.0).into_iter().zip(play(&*hundred, 100.0, -30.0)).enumerate() {
+            let (x, y) = (0.5 * (t as f64 + 1.0).cos(), 0.5 * (t as f64 + 1.0).sin());
+            exact.iter_mut().zip([x * x, x * y, y * y]).for_each(|(sum, product)| *sum += product);
+            assert_eq!(one.entries[..3], hundred.entries[..3], "{}", entry.name);
+            assert_eq!(rewards_alone, one.gram_std == 0.0 && one.entries[..3] == exact, "{}", entry.name);
+            let near = |a: f64, b: f64| (a - b).abs() < 1e-9 * (1.0 + b.abs());
+            assert!(near(hundred.moment_std, 100.0 * one.moment_std) && 0.5 < one.moment_std, "{}", entry.name);
+            assert!(one.entries[3..].iter().zip(&hundred.entries[3..]).all(|(one, hundred)| near(*hundred, 100.0 * one)));
+        }
+    }
+    let printed = request(&joint::ENTRIES[0], Calibration::AsPrinted, 1.0, SumsNeed { rewards_alone: true, ..need(7, 2) });
+    assert_eq!(printed.build(&joint::ENTRIES[0]).map(|_| ()).expect_err("refused").key, "protects");
 }
 
 /// Checks that the spectrum bounds of printed calibrations are the paper's sigma sqrt(n).

@@ -37,21 +37,33 @@ const SHUFFLED: (f64, f64) = (1.0, 1e-2);
 pub fn cases(entry: &SumsEntry) -> Result<Vec<Case>, Error> {
     // Batches share no noise: more rounds add nothing to learn.
     let rounds = if entry.serves == Protection::Batches { FEW_ROUNDS } else { ROUNDS };
-    of(entry, rounds, SumsAttackNoise::Simulated)
+    of(entry, rounds, SumsAttackNoise::Simulated, false)
+}
+
+/// Returns the attacks on sums of rewards at public points: by the tree, in buffers and by columns of one norm.
+pub fn of_rewards() -> Result<Vec<Case>, Error> {
+    let of = |at: usize| of(&joint::ENTRIES[at], ROUNDS, SumsAttackNoise::Simulated, true);
+    Ok([of(0)?, of(2)?, of(5)?].concat())
+}
+
+/// Returns the attacks on real releases of sums of rewards at public points.
+pub fn released_rewards() -> Result<Vec<Case>, Error> {
+    let of = |at: usize| of(&joint::ENTRIES[at], EXACT_ROUNDS, SumsAttackNoise::Exact, true);
+    Ok([of(0)?, of(5)?].concat())
 }
 
 /// Returns the attacks on real releases: running sums in buffers, by columns of one norm and by the tree, and own items.
 pub fn released() -> Result<Vec<Case>, Error> {
-    let mut cases = of(&joint::ENTRIES[2], EXACT_ROUNDS, SumsAttackNoise::Exact)?;
-    cases.extend(of(&joint::ENTRIES[5], EXACT_ROUNDS, SumsAttackNoise::Exact)?);
-    cases.extend(of(&joint::ENTRIES[0], EXACT_ROUNDS, SumsAttackNoise::Exact)?);
-    cases.extend(of(&local::ENTRY, EXACT_ROUNDS, SumsAttackNoise::Exact)?);
+    let mut cases = of(&joint::ENTRIES[2], EXACT_ROUNDS, SumsAttackNoise::Exact, false)?;
+    cases.extend(of(&joint::ENTRIES[5], EXACT_ROUNDS, SumsAttackNoise::Exact, false)?);
+    cases.extend(of(&joint::ENTRIES[0], EXACT_ROUNDS, SumsAttackNoise::Exact, false)?);
+    cases.extend(of(&local::ENTRY, EXACT_ROUNDS, SumsAttackNoise::Exact, false)?);
     Ok(cases)
 }
 
 /// Returns the attacks on real releases of points of a sphere.
 pub fn released_points() -> Result<Vec<Case>, Error> {
-    let mut cases = of(&privunit::ENTRY, 1, SumsAttackNoise::Exact)?;
+    let mut cases = of(&privunit::ENTRY, 1, SumsAttackNoise::Exact, false)?;
     // A release draws many points: two cases show what the others would.
     cases.retain(|case| matches!(case.name.as_str(), "ranked-points" | "ranked-points, right angle"));
     Ok(cases)
@@ -59,7 +71,7 @@ pub fn released_points() -> Result<Vec<Case>, Error> {
 
 /// Returns the attacks on real releases of sums of batches, with Laplace or with Gaussian noise.
 pub fn released_batches(entry: &SumsEntry) -> Result<Vec<Case>, Error> {
-    of(entry, EXACT_ROUNDS, SumsAttackNoise::Exact)
+    of(entry, EXACT_ROUNDS, SumsAttackNoise::Exact, false)
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -101,7 +113,8 @@ struct SumsAttackPlan {
     second: Data,
 }
 
-fn of(entry: &SumsEntry, rounds: u64, noise: SumsAttackNoise) -> Result<Vec<Case>, Error> {
+/// * `alone` — whether points are public and rewards alone are protected
+fn of(entry: &SumsEntry, rounds: u64, noise: SumsAttackNoise, alone: bool) -> Result<Vec<Case>, Error> {
     let (e1, e2) = ([1.0, 0.0], [0.0, 1.0]);
     let once = |suffix, pair, rounds, first, second| SumsAttackPlan {
         suffix,
@@ -154,8 +167,10 @@ fn of(entry: &SumsEntry, rounds: u64, noise: SumsAttackNoise) -> Result<Vec<Case
             plans.push(plan);
         }
     }
-    if entry.serves == Protection::Batches {
+    if alone || entry.serves == Protection::Batches {
         plans.retain(|plan| plan.first.0 == plan.second.0);
+    }
+    if entry.serves == Protection::Batches {
         plans.push(SumsAttackPlan { every: 4, ..once(", in a batch of 4", "y = 1 against -1", 4, (e1, 1.0), (e1, -1.0)) });
         if entry.name == shuffle::ENTRY.name {
             let many = once(", in a batch of 64", "y = 1 against -1", 64, (e1, 1.0), (e1, -1.0));
@@ -167,10 +182,10 @@ fn of(entry: &SumsEntry, rounds: u64, noise: SumsAttackNoise) -> Result<Vec<Case
             plans.push(SumsAttackPlan { ends, ..streaks });
         }
     }
-    plans.into_iter().map(|plan| case(entry, noise, plan)).collect()
+    plans.into_iter().map(|plan| case(entry, (noise, alone), plan)).collect()
 }
 
-fn case(entry: &SumsEntry, noise: SumsAttackNoise, plan: SumsAttackPlan) -> Result<Case, Error> {
+fn case(entry: &SumsEntry, (noise, alone): (SumsAttackNoise, bool), plan: SumsAttackPlan) -> Result<Case, Error> {
     let SumsAttackPlan { suffix, pair, rounds, participations, every, ends, covered, first, second } = plan;
     let releases = ends.map_or(rounds / every, |ends| ends.len() as u64);
     let (epsilon, delta) = if entry.name == shuffle::ENTRY.name { SHUFFLED } else { BUDGET };
@@ -200,7 +215,11 @@ fn case(entry: &SumsEntry, noise: SumsAttackNoise, plan: SumsAttackPlan) -> Resu
     let reward = if entry.name == shuffle::ENTRY.name { -1.0 } else { 0.3 };
     let known = [([0.6, 0.8], reward), ([0.8, -0.6], reward)];
     let of = Arc::clone(&mechanism);
-    let width = if entry.serves == Protection::Batches { 1 } else { ENTRIES };
+    let width = match entry.serves {
+        Protection::Batches => 1,
+        _ if alone => FEATURES,
+        _ => ENTRIES,
+    };
     let play = move |side: Side, stream: &mut Stream, row: &mut [f64]| {
         let Some(mut take) = noise.taker(&of) else { return false };
         let mut parts = row.chunks_exact_mut(width);
@@ -217,7 +236,7 @@ fn case(entry: &SumsEntry, noise: SumsAttackNoise, plan: SumsAttackPlan) -> Resu
                 Signal::Nothing | Signal::Choice(_) => continue,
             };
             let Some(part) = parts.next() else { return false };
-            part.copy_from_slice(entries);
+            part.copy_from_slice(&entries[entries.len() - width..]);
         }
         parts.next().is_none()
     };
@@ -227,6 +246,8 @@ fn case(entry: &SumsEntry, noise: SumsAttackNoise, plan: SumsAttackPlan) -> Resu
             let proof = if entry.name == shuffle::ENTRY.name { "docs/proofs/shuffled.md" } else { "docs/proofs/batches.md" };
             (format!("{kind}-{}{suffix}", entry.name), proof)
         }
+        SumsAttackNoise::Simulated if alone => (format!("reward-sums, {}{suffix}", entry.name), "docs/proofs/sums.md"),
+        SumsAttackNoise::Exact if alone => (format!("exact-reward-sums, {}{suffix}", entry.name), "docs/proofs/released-sums.md"),
         SumsAttackNoise::Simulated => (format!("sums-{}{suffix}", entry.name), "docs/proofs/sums.md"),
         SumsAttackNoise::Exact if entry.name == privunit::ENTRY.name => {
             (format!("ranked-points{suffix}"), "docs/proofs/privunit.md")
