@@ -52,8 +52,9 @@ impl InteractionPlan {
         );
         request.clip = clip_range(args, table);
         request.budget.participation = participation(args, &request, people);
-        // Contexts are the users' own: sums over interactions protect them whatever is stated.
-        protected(args, &["auto", "contexts and rewards"]);
+        if protected(args) == Some(true) && request.mechanism != "none" {
+            args.reject("protects", "contexts are the users' own, and are protected", "`contexts and rewards`, or no `protects`");
+        }
         args.finish();
         let place = |span: &Span| args.sink().sources().place(span);
         let keys = policy.entries.iter().filter_map(|entry| Some((entry.key.clone(), place(entry.node.span.as_ref()?))));

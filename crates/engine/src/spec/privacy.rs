@@ -88,7 +88,7 @@ impl PrivacyPlan {
         );
         request.clip = clip_range(args, table);
         request.budget.participation = participation(args, &request, people);
-        let rewards_alone = protected(args, &PROTECTED);
+        let rewards_alone = protected(args);
         args.finish();
         let is_automatic = request.mechanism == "auto";
         let (protects, what) = match protection {
@@ -284,10 +284,10 @@ fn automatic_for_need(entry: SumsEntry, request: &mut Request, facts: &RewardFac
 const PROTECTED: [&str; 3] = ["auto", "rewards", "contexts and rewards"];
 
 /// Reads what is protected of a user: whether rewards alone; `None` where that is left to the environment.
-pub(super) fn protected(args: &Args<'_>, words: &[&'static str]) -> Option<bool> {
+pub(super) fn protected(args: &Args<'_>) -> Option<bool> {
     let doc = "what the budget protects of a user in a round; `auto`: rewards alone where the points are public and the tight \
                calibration releases sums, else what the mechanism hides";
-    match args.word("protects", doc, words, Some("auto")) {
+    match args.word("protects", doc, &PROTECTED, Some("auto")) {
         "rewards" => Some(true),
         "contexts and rewards" => Some(false),
         _ => None,
