@@ -318,10 +318,10 @@ fn sensitivity_of(ledger: &Ledger) -> (Option<f64>, String, Option<f64>) {
             (Some(sensitivity), derivation.to_owned(), None)
         }
         (Unit::Row, _) => (None, "neighbours have released inputs of different column spaces (E16)".to_owned(), None),
-        (Unit::Reward, &Event::Gaussian { sensitivity, .. }) if Factor::named(&ledger.mechanism).is_some() => {
+        (Unit::Reward, &Event::Gaussian { sigma, sensitivity }) if Factor::named(&ledger.mechanism).is_some() => {
             let derivation = "|phi| <= 1 is public and a clipped reward moves by at most hi - lo (E2); times the norm of a user's \
                               columns of the factorisation";
-            (Some(sensitivity), derivation.to_owned(), None)
+            (Some(sensitivity), derivation.to_owned(), Some(sigma))
         }
         (Unit::Reward, &Event::Gaussian { sensitivity, .. } | &Event::Laplace { sensitivity: Some(sensitivity), .. })
             if 1 < covered && ledger.threat_model.participations.growth == Growth::OneStream =>

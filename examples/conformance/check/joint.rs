@@ -121,7 +121,7 @@ fn noise(file: &Value, m: usize, rounds: u64, zeta: f64) -> Read<(SumsEntry, Vec
         let std = sigma * libm::sqrt(f64::from(dubey2021::nodes_printed(rounds)));
         let draws = node_draws(file, rounds, m + 1, true)?;
         let found = json!({ "spectrum": joint_spectrum(sigma, m, rounds, zeta) });
-        return Ok((joint::ENTRIES[0], draws, Spectrum::Joint { std }, found));
+        return Ok((joint::ENTRIES[0], draws, Spectrum::Joint { gram: std, moment: std }, found));
     }
     let ([gram, moment, bound], (epsilon, delta)) =
         (all(params, ["sigma_x", "sigma_u", "B"])?, budget(params, ["alpha", "beta"])?);
