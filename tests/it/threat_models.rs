@@ -80,7 +80,11 @@ fn rows() -> Vec<(&'static str, ThreatModel)> {
             "simulated rewards: `laplace`, `duchi`, `piecewise`, `hybrid`, `randomised-response`, `warped-piecewise`, `gaussian`",
             points("kind = \"tgp-ucb\"\nridge = 1.0"),
         ),
-        ("simulated sums: `jdp-gp-ucb`, `jdp-linucb`", points("kind = \"jdp-gp-ucb\"")),
+        ("simulated sums at public points: `jdp-gp-ucb`, `jdp-linucb`", points("kind = \"jdp-gp-ucb\"")),
+        (
+            "simulated sums over decision sets, or with `protects = \"contexts and rewards\"`: `jdp-gp-ucb`, `jdp-linucb`",
+            points("kind = \"jdp-gp-ucb\"\nprivacy = { protects = \"contexts and rewards\" }"),
+        ),
         ("simulated sums: `local-jdp-gp-ucb` with `privunit` or `local-gaussian`", points("kind = \"local-jdp-gp-ucb\"")),
         ("simulated choice: `fixed-design`", points("kind = \"fixed-design\"\ncandidates = 4")),
         ("simulated sums: `batched-gp-ucb`, `dp-bpe`, `dp-se`", points("kind = \"batched-gp-ucb\"")),
