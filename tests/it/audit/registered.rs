@@ -9,7 +9,7 @@ use privateer_backend::Cpu;
 use privateer_privacy::quote::FACTORISATIONS;
 
 /// Releases of real data: keyed by the operating system, so that no seed fixes what they do.
-const RELEASES: [&str; 13] = [
+const RELEASES: [&str; 14] = [
     "discrete-laplace",
     "bit",
     "hybrid-on-a-grid",
@@ -19,6 +19,7 @@ const RELEASES: [&str; 13] = [
     "discrete-gaussian",
     "discrete-gaussian-rows",
     "discrete-gaussian-sums",
+    "exact-reward-sums",
     "exact-sums-batch-laplace",
     "exact-sums-batch-gaussian",
     "exact-exponential",
@@ -35,7 +36,7 @@ fn cases<'a>(entries: impl IntoIterator<Item = &'a AuditEntry>) -> Vec<Case> {
 fn uncovered(audits: &[&AuditEntry], pairs: &[String]) -> Vec<String> {
     let named = |name: &str| audits.iter().any(|entry| entry.name == name);
     let known = MECHANISMS.iter().map(|entry| entry.name).chain(CURATORS.iter().map(|entry| entry.name));
-    let known = known.chain(FACTORISATIONS).chain(["gram-prefix"]).chain(RELEASES).map(str::to_owned);
+    let known = known.chain(FACTORISATIONS).chain(["gram-prefix", "reward-sums"]).chain(RELEASES).map(str::to_owned);
     let mut missing: Vec<String> = known.chain(SUMS.iter().map(|entry| format!("sums-{}", entry.name))).collect();
     missing.retain(|name| !named(name));
     missing.extend(pairs.iter().filter(|pair| !audits.iter().any(|entry| entry.of.contains(&pair.as_str()))).cloned());
