@@ -95,7 +95,8 @@ fn a_budget_is_kept_for_all_records_once_a_release_names_a_larger_change() {
         format!("release --state {state} --mechanism duchi --epsilon 3.99 --clip 0,1 --odometer {odometer} {more}5 0.5")
     };
     here.fine(&words(&release("st", "od", "")));
-    let privacy = "[privacy]\nmechanism = \"tree\"\nepsilon = 1.0\ndelta = 1e-5\nclip = [-1.0, 1.0]";
+    let privacy =
+        "[privacy]\nmechanism = \"tree\"\nepsilon = 1.0\ndelta = 1e-5\nclip = [-1.0, 1.0]\nprotects = \"contexts and rewards\"";
     spec(here, privacy, "kind = \"jdp-linucb\"");
     here.fine(&["init", "sums", "modeler.toml", "--odometer", "od"]);
     here.ends(&["ask", "sums"], 1, &["record 5 has spent"]);

@@ -54,6 +54,30 @@ fn joint_spec(policy: &str) -> String {
     format!("{points}[privacy]\nepsilon = 4.0\ndelta = 1e-3\n[[policy]]\n{policy}\n")
 }
 
+/// The environment decides what running sums protect, and the words of an event fit the releases that a reward is in.
+#[test]
+fn what_is_protected_follows_the_environment() {
+    let sums = "kind = \"jdp-gp-ucb\"";
+    let sets = |spec: String| spec.replace("[environment]\n", "[environment]\nsets = { kind = \"random\", points = 4 }\n");
+    let printed = format!("{sums}\nprivacy = {{ calibration = \"as-printed\" }}");
+    let both = format!("{sums}\nprivacy = {{ protects = \"contexts and rewards\" }}");
+    let (reward, both_units) = ("reward", "decision-set-and-reward");
+    for (spec, unit, words) in [
+        (joint_spec(sums), reward, "running sums of rewards: "),
+        (sets(joint_spec(sums)), both_units, "running sums of phi phi^T and y phi"),
+        (joint_spec(&both), both_units, "running sums of phi phi^T and y phi"),
+        (joint_spec(&printed), both_units, "running sums of phi phi^T and y phi"),
+        (joint_spec("kind = \"igp-ucb\""), reward, "one answer a round: "),
+        (joint_spec("kind = \"batched-gp-ucb\""), reward, "one sum a batch: "),
+        (joint_spec("kind = \"fixed-design\"\ncandidates = 4"), reward, "one answer of the run: "),
+    ] {
+        let (quotes, _) = priced(&spec, 1, &[]);
+        assert_eq!(quotes[0]["threat_model"]["unit"]["kind"], unit, "{spec}");
+        let event = quotes[0]["event"].as_str().expect("words");
+        assert!(event.contains(words), "{spec}: {event}");
+    }
+}
+
 /// Several rounds may enter at one release, so k of one user are priced as a group of k.
 #[test]
 fn rounds_of_one_user_in_one_release_add_up() {

@@ -79,7 +79,7 @@ impl PriceReport {
         Ok(Self {
             mechanism: ledger.mechanism.clone(),
             event: match ledger.threat_model.unit {
-                Unit::Reward => format!("one answer a round: {event}"),
+                Unit::Reward => format!("{}: {event}", releases_words(ledger)),
                 Unit::Sample => format!("a stream of samples: {event}"),
                 Unit::Row => format!("all rows, once: {event}"),
                 _ => event,
@@ -257,6 +257,16 @@ pub fn largest_answer(
         .ok_or_else(|| Refusal::new("epsilon", "no noise keeps this budget", "a larger budget, or fewer participations"))?;
     build(1.0 / size)?;
     Ok(1.0 / size)
+}
+
+/// Says in which releases a reward is.
+fn releases_words(ledger: &Ledger) -> &'static str {
+    match (&ledger.event, ledger.threat_model.participations.growth) {
+        _ if Factor::named(&ledger.mechanism).is_some() => "running sums of rewards",
+        (Event::Choice { .. }, _) => "one answer of the run",
+        (Event::Laplace { .. } | Event::Gaussian { .. }, Growth::OneStream) => "one sum a batch",
+        _ => "one answer a round",
+    }
 }
 
 /// Returns the sensitivity of one participation, its derivation and, if one number, the noise size.

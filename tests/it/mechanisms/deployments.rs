@@ -52,8 +52,11 @@ fn words(text: &str) -> Vec<String> {
     text.split_whitespace().map(str::to_owned).collect()
 }
 
-/// Privacy and policy of a session that releases sums over users.
-const SUMS: (&str, &str) = ("mechanism = \"tree\"\nepsilon = 1.0\ndelta = 1e-5", "jdp-linucb");
+/// Privacy and policy of sessions that release sums over users: about whole records, and about rewards at public points.
+const SUMS: [(&str, &str); 2] = [
+    ("mechanism = \"tree\"\nepsilon = 1.0\ndelta = 1e-5\nprotects = \"contexts and rewards\"", "jdp-linucb"),
+    ("mechanism = \"tree\"\nepsilon = 1.0\ndelta = 1e-5", "jdp-linucb"),
+];
 
 fn session_spec(privacy: &str, policy: &str) -> String {
     format!(
@@ -197,7 +200,7 @@ impl Deployment<'_> {
         let state = if of_sums { "sums" } else { "session" };
         if !self.folder.join(state).exists() {
             let (privacy, policy) = if of_sums {
-                SUMS
+                self.random.of(&SUMS)
             } else {
                 self.random.of(&[
                     ("mechanism = \"hybrid\"\nepsilon = 0.5", "tgp-ucb"),
@@ -338,7 +341,7 @@ fn direct(files: &[&str], steps: &[&str]) {
     let folder = tempfile::tempdir().expect("a folder");
     fs::write(folder.path().join("table.csv"), "a,b,c,y\n1,0.5,0.2,0.5\n-1,0.3,1,0.5\n").expect("written");
     fs::write(folder.path().join("points.csv"), "u,v\n0,0\n1,1\n").expect("written");
-    fs::write(folder.path().join("sums.toml"), session_spec(SUMS.0, SUMS.1)).expect("written");
+    fs::write(folder.path().join("sums.toml"), session_spec(SUMS[0].0, SUMS[0].1)).expect("written");
     let mut asked = String::new();
     for text in steps {
         let (done, said) = step(folder.path(), &words(&text.replace("ASKED", asked.trim())));

@@ -134,12 +134,13 @@ fn a_cap_is_left_at_its_probability() {
     let mechanism = sums(&privunit::ENTRY, 2.0, N);
     let (mut privatizer, mut stream) = (mechanism.privatizer(), stream(5));
     let Event::Cap { gap, rare, length, .. } = mechanism.ledger().event else { panic!("{:?}", mechanism.ledger().event) };
-    // (1, 0) and 1: the item ((1, 0), (0, 0)) less half of the identity, then (1, 0); |item|² = 1/4 + 1.
+    // (1, 0) and 1, a half in units of the range [-1, 1]: the item ((1, 0), (0, 0)) less half of the identity, then (1/2, 0);
+    // |item|² = 1/4 + 1/4. What is released of the vector is in units of the reward.
     let query = Query { features: vec![1.0, 0.0].into(), release: true };
     let is_outside = |_: &u64| match privatizer.release(&query, Raw::seal(1.0), (&mut stream).into()).value() {
         Signal::Item(item) => {
             let [first, _, last, moment, _] = item.entries[..] else { panic!("{item:?}") };
-            0.25 * (first - 0.5) - 0.25 * (last - 0.5) + moment < (1.0 - gap) * length * 1.25_f64.sqrt()
+            0.25 * (first - 0.5) - 0.25 * (last - 0.5) + 0.5 * (0.5 * moment) < (1.0 - gap) * length * 0.5_f64.sqrt()
         }
         other => panic!("{other:?}"),
     };

@@ -184,7 +184,8 @@ fn channels() {
                     _ => &[1, 1, 2, 4, 8, 16, 32],
                 };
                 assert_eq!(release.laws().len(), lengths.len(), "{what}");
-                let distance = gram_and_reward(0.5 * (clip.1 - clip.0), Relation::Replace);
+                // In units of the clip range.
+                let distance = gram_and_reward(0.5, Relation::Replace);
                 let entries = Shape::Bordered(n_features).len() as f64;
                 for (law, &length) in release.laws().iter().zip(lengths) {
                     let releases = if factor == Factor::Own { 1 } else { length };

@@ -193,8 +193,9 @@ impl Terms {
         if self.participation.is_once() || self.budget.is_none() {
             return Ok(());
         }
-        let message = format!("{what} has no known price for {} samples of one user", self.participation.count);
-        Err(Refusal::new("participations", message, "`participations = 1`, or another learner, such as `dp-ftrl`"))
+        let message = format!("no price is known for {} samples of one user in {what}", self.participation.count);
+        let expected = "users who take part once (a `population` of at least `rounds`, no `participations`), or another learner, such as `dp-ftrl`";
+        Err(Refusal::new("participations", message, expected))
     }
 
     fn smooth(&self) -> Result<Smooth, Refusal> {

@@ -75,7 +75,11 @@ impl OutsideEntry {
         let epsilon = request.epsilon()?;
         if !request.budget.participation.is_once() {
             let message = format!("mechanism `{}` is foreign code, whose noise for several answers is not known", self.name);
-            return Err(Refusal::new("participations", message, "`participations = 1`, or another mechanism"));
+            return Err(Refusal::new(
+                "participations",
+                message,
+                "users who take part once (a `population` of at least `rounds`, no `participations`), or another mechanism",
+            ));
         }
         let window = Window::of(request, facts)?;
         let delta = request.budget.delta.map(|delta| delta.get());

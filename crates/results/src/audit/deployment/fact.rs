@@ -162,7 +162,8 @@ fn law(event: &Event, width: f64) -> Option<Law> {
         vec![(share * kept, ratio), (share * other, -ratio), (share * (1.0 - kept - other), 0.0)]
     };
     match *event {
-        Event::Gaussian { sigma, .. } => Some(Law::Gaussian(width / sigma)),
+        // A reward in running sums moves all of its columns.
+        Event::Gaussian { sigma, sensitivity } => Some(Law::Gaussian(width.max(sensitivity) / sigma)),
         Event::Laplace { scale, .. } => Some(Law::Laplace(width / scale)),
         Event::TwoPoint { rare } => Some(Law::Atoms(atoms(1.0, rare))),
         Event::Response { right, wrong } => Some(Law::Atoms(vec![
