@@ -160,19 +160,19 @@ fn channels() {
             Ok(release) => keeps("privunit", release.laws()[0], (0.0, 0.0), budget.0, WEIGHTS),
             Err(error) => assert!(6.0 < budget.0, "{error}"),
         }
-        for entry in joint::ENTRIES.into_iter().chain([local::ENTRY]) {
+        let of_sums = joint::ENTRIES.into_iter().flat_map(|entry| [(entry, false), (entry, true)]);
+        for (entry, rewards_alone) in of_sums.chain([(local::ENTRY, false)]) {
             for (n_features, epochs, clip) in
                 [(2, Epochs::One, (-1.0, 1.0)), (9, Epochs::Restart, (0.0, 1.0)), (3, Epochs::Carry, (0.0, 8.0))]
             {
                 if entry.serves == Protection::LocalSums && epochs != Epochs::One {
                     continue;
                 }
-                let need =
-                    SumsNeed { n_features, releases: 40, rounds: 40, epochs, linear: false, batch: None, rewards_alone: false };
+                let need = SumsNeed { n_features, releases: 40, rounds: 40, epochs, linear: false, batch: None, rewards_alone };
                 let mechanism = (entry.build)(&request(entry.name, budget, clip), &facts(clip), need).expect("a mechanism");
-                let what = format!("{} at {budget:?} on {clip:?}, {epochs:?}", entry.name);
+                let what = format!("{} at {budget:?} on {clip:?}, {epochs:?}, alone: {rewards_alone}", entry.name);
                 let ledger = mechanism.ledger();
-                let Event::Sums { factor, .. } = ledger.event else { panic!("{:?}", ledger.event) };
+                let factor = Factor::named(entry.name).unwrap_or(Factor::Own);
                 let stated = ledger.composition(1).and_then(|composition| composition.mu()).expect("a Gaussian price");
                 // Small budgets need more steps for rounding than the release accepts.
                 let Ok(release) = ChannelRelease::of(&Channel::Sums(mechanism)) else {
@@ -185,8 +185,8 @@ fn channels() {
                 };
                 assert_eq!(release.laws().len(), lengths.len(), "{what}");
                 // In units of the clip range.
-                let distance = gram_and_reward(0.5, Relation::Replace);
-                let entries = Shape::Bordered(n_features).len() as f64;
+                let distance = if rewards_alone { 1.0 } else { gram_and_reward(0.5, Relation::Replace) };
+                let entries = if rewards_alone { n_features } else { Shape::Bordered(n_features).len() } as f64;
                 for (law, &length) in release.laws().iter().zip(lengths) {
                     let releases = if factor == Factor::Own { 1 } else { length };
                     let columns = factor.factorisation(releases, Participation::ONCE).sensitivity(Participation::ONCE);

@@ -128,12 +128,17 @@ fn of(entry: &SumsEntry, rounds: u64, noise: SumsAttackNoise, alone: bool) -> Re
         second,
     };
     let long = [1e6, 0.0];
-    // At Y = 1 the worst angle is zero: phi' = phi, y' = -y (erratum E7, `docs/privacy.md`). At a right angle the matrix
-    // changes too.
+    // In units of the clip range Y is 1/2: the worst pair has a cosine of 1/4 and y' = -y (erratum E7, `docs/privacy.md`).
+    let same = alone || entry.serves == Protection::Batches;
+    let (other, worst) = if same {
+        (e1, "the same phi, y = 1 against -1")
+    } else {
+        ([0.25, libm::sqrt(15.0) / 4.0], "phi against one at a cosine of 1/4, y = 1 against -1")
+    };
     let mut plans = vec![
-        once("", "the same phi, y = 1 against -1", rounds, (e1, 1.0), (e1, -1.0)),
+        once("", worst, rounds, (e1, 1.0), (other, -1.0)),
         once(", right angle", "phi against one at a right angle, y = 1 against -1", rounds, (e1, 1.0), (e2, -1.0)),
-        once(", outside", "the same phi, y = 10^6 against -10^6", FEW_ROUNDS, (e1, 1e6), (e1, -1e6)),
+        once(", outside", "the worst pair of phi, y = 10^6 against -10^6", FEW_ROUNDS, (e1, 1e6), (other, -1e6)),
         once(
             ", long features",
             "phi of length 10^6 against one of length 1, y = 1 against -1",
@@ -152,12 +157,11 @@ fn of(entry: &SumsEntry, rounds: u64, noise: SumsAttackNoise, alone: bool) -> Re
     for (suffix, every) in [(", 3 participations in one row", PARTICIPATIONS), (", 3 participations", 1)] {
         // In a local model every item is its own release.
         if entry.serves != Protection::LocalSums || every == 1 {
-            let (pair, first, second) = ("the same phi, y = 1 against -1, in three rounds of one user", (e1, 1.0), (e1, -1.0));
             let plan = SumsAttackPlan {
                 participations: PARTICIPATIONS,
                 every,
                 covered: false,
-                ..once(suffix, pair, PARTICIPATIONS, first, second)
+                ..once(suffix, worst, PARTICIPATIONS, (e1, 1.0), (other, -1.0))
             };
             // Exact sums are refused for users who return.
             if noise == SumsAttackNoise::Simulated && !["none", shuffle::ENTRY.name].contains(&entry.name) {
@@ -167,7 +171,7 @@ fn of(entry: &SumsEntry, rounds: u64, noise: SumsAttackNoise, alone: bool) -> Re
             plans.push(plan);
         }
     }
-    if alone || entry.serves == Protection::Batches {
+    if same {
         plans.retain(|plan| plan.first.0 == plan.second.0);
     }
     if entry.serves == Protection::Batches {
@@ -255,8 +259,11 @@ fn case(entry: &SumsEntry, (noise, alone): (SumsAttackNoise, bool), plan: SumsAt
         SumsAttackNoise::Exact => (format!("discrete-gaussian-sums, {}{suffix}", entry.name), "docs/proofs/released-sums.md"),
     };
     let given = if entry.serves == Protection::LocalSums { rounds } else { releases };
-    let at =
-        if participations == 1 { format!("in round 1 of {rounds}") } else { format!("{rounds} rounds, {releases} releases") };
+    let at = if participations == 1 {
+        format!("in round 1 of {rounds}")
+    } else {
+        format!("in {participations} rounds of one user, {rounds} rounds, {releases} releases")
+    };
     // Features and rewards that the clip moves.
     let clipped = |([x, y], reward): Data| {
         let length = if x.is_finite() { x.hypot(y).max(1.0) } else { f64::INFINITY };
