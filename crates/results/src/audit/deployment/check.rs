@@ -102,7 +102,7 @@ fn laws<'a>(facts: impl Iterator<Item = &'a Fact>, change: &RecordChange) -> Opt
                 let (known, count) = streams.entry(&fact.source).or_default();
                 (*known, *count) = (known.max(*mu), *count + 1.0);
             }
-            ReadPart::Value { column, width, law } => {
+            ReadPart::Value { column, width, law, stream } => {
                 let moved = match change {
                     RecordChange::Record => *width,
                     RecordChange::Values { columns } if columns.iter().any(|name| is_same_column(name, column)) => *width,
@@ -113,6 +113,11 @@ fn laws<'a>(facts: impl Iterator<Item = &'a Fact>, change: &RecordChange) -> Opt
                 };
                 match law {
                     _ if moved == 0.0 => {}
+                    Law::Gaussian(mu) if *stream => {
+                        let share = if moved == *width { 1.0 } else { moved / width };
+                        let (known, count) = streams.entry(&fact.source).or_default();
+                        (*known, *count) = (known.max(mu * share), *count + 1.0);
+                    }
                     _ if moved == *width => laws.push(law.clone()),
                     Law::Gaussian(mu) => laws.push(Law::Gaussian(mu * moved / width)),
                     Law::Laplace(distance) => laws.push(Law::Laplace(distance * moved / width)),

@@ -3,7 +3,7 @@
 use privateer_privacy::accounting::Loss;
 use privateer_privacy::accounting::sensitivity::Participation;
 use privateer_privacy::odometer::{LossByDistance, ReleaseLoss, Spend, SpentRecords, is_same_column};
-use privateer_privacy::{Event, Ledger, Unit};
+use privateer_privacy::{Event, Factor, Growth, Ledger, Unit};
 
 /// One release about one record or about all of them.
 #[derive(Debug, Clone)]
@@ -27,6 +27,8 @@ pub enum ReadPart {
         width: f64,
         /// The two laws that are easiest to tell apart.
         law: Law,
+        /// Whether it is in sums over users: several answers of one session are one stream.
+        stream: bool,
     },
     /// A row of inputs, with Gaussian noise on every number.
     Rows {
@@ -63,7 +65,9 @@ impl Fact {
     /// Returns what an answer released, from the noise that its ledger states.
     pub fn of_answer(ledger: &Ledger, source: &str, column: &str, record: u64) -> Self {
         let part = match (&ledger.threat_model.unit, ledger.clip) {
-            (Unit::Reward, Some([lo, hi])) => ReadPart::of_value(column, hi - lo, law(&ledger.event, hi - lo)),
+            (Unit::Reward, Some([lo, hi])) => {
+                ReadPart::of_value(column, hi - lo, law(&ledger.event, hi - lo), Factor::named(&ledger.mechanism).is_some())
+            }
             _ => match ledger.event {
                 Event::Sums {
                     factor,
@@ -99,7 +103,7 @@ impl Fact {
                 _ => ReadPart::Unknown,
             },
             ReleaseLoss::Value { column, loss, width } => {
-                ReadPart::of_value(column, width.unwrap_or(f64::INFINITY), of_loss(loss))
+                ReadPart::of_value(column, width.unwrap_or(f64::INFINITY), of_loss(loss), spend.growth == Growth::OneStream)
             }
             ReleaseLoss::Record { loss: Loss::Gaussian { mu } } => ReadPart::Sums { mu: *mu },
             ReleaseLoss::Record { .. } => ReadPart::Unknown,
@@ -118,8 +122,8 @@ impl Fact {
 }
 
 impl ReadPart {
-    fn of_value(column: &str, width: f64, law: Option<Law>) -> Self {
-        law.map_or(Self::Unknown, |law| Self::Value { column: column.to_owned(), width, law })
+    fn of_value(column: &str, width: f64, law: Option<Law>, stream: bool) -> Self {
+        law.map_or(Self::Unknown, |law| Self::Value { column: column.to_owned(), width, law, stream })
     }
 
     /// Returns the number that a column of the inputs was divided by, if it was read.
