@@ -211,7 +211,7 @@ fn case(entry: &SumsEntry, (noise, alone): (SumsAttackNoise, bool), plan: SumsAt
         epochs: Epochs::One,
         linear: false,
         batch: Some(every),
-        rewards_alone: false,
+        rewards_alone: alone,
     };
     let mechanism = (entry.build)(&request, &facts, need).map_err(refused)?;
     let claim = claim_of(&mechanism.ledger(), if covered { 1 } else { participations });
