@@ -224,6 +224,8 @@ fn case(entry: &SumsEntry, (noise, alone): (SumsAttackNoise, bool), plan: SumsAt
         _ if alone => FEATURES,
         _ => ENTRIES,
     };
+    // A point of a sphere is scored in units of the range of rewards, [-1, 1].
+    let unit = if entry.name == privunit::ENTRY.name { 2.0 } else { 1.0 };
     let play = move |side: Side, stream: &mut Stream, row: &mut [f64]| {
         let Some(mut take) = noise.taker(&of) else { return false };
         let mut parts = row.chunks_exact_mut(width);
@@ -241,6 +243,9 @@ fn case(entry: &SumsEntry, (noise, alone): (SumsAttackNoise, bool), plan: SumsAt
             };
             let Some(part) = parts.next() else { return false };
             part.copy_from_slice(&entries[entries.len() - width..]);
+            if 1.0 < unit {
+                part[width - FEATURES..].iter_mut().for_each(|entry| *entry /= unit);
+            }
         }
         parts.next().is_none()
     };
@@ -267,7 +272,7 @@ fn case(entry: &SumsEntry, (noise, alone): (SumsAttackNoise, bool), plan: SumsAt
     // Features and rewards that the clip moves.
     let clipped = |([x, y], reward): Data| {
         let length = if x.is_finite() { x.hypot(y).max(1.0) } else { f64::INFINITY };
-        (vec![if x.is_finite() { x / length } else { 0.0 }, y / length], reward.clamp(-1.0, 1.0), 0)
+        (vec![if x.is_finite() { x / length } else { 0.0 }, y / length], reward.clamp(-1.0, 1.0) / unit, 0)
     };
     let ledger = match noise {
         SumsAttackNoise::Simulated => mechanism.ledger(),
