@@ -32,6 +32,8 @@ mod rows;
 mod seal;
 mod session;
 mod session_options;
+#[cfg(test)]
+mod session_tests;
 
 pub use account::{AccountOptions, AccountReport, LabelledPrice, account, account_spec};
 pub use books::Period;

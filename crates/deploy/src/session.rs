@@ -17,7 +17,7 @@ use privateer_engine::env::DataFolder;
 use privateer_engine::registry::Registry;
 use privateer_engine::spec::Sweep;
 use privateer_privacy::odometer::{DeploymentForm, SpentRecords};
-use privateer_privacy::{Factor, Guarantee, Unit};
+use privateer_privacy::{Factor, Guarantee, Ledger, Unit};
 use serde::Serialize;
 use std::path::Path;
 
@@ -201,25 +201,25 @@ impl OpenSession {
     fn with<T>(&mut self, act: impl FnOnce(&mut Session, &mut Self) -> Result<T, Error>) -> Result<T, Error> {
         let (backend, sweep, data) = (Cpu::default(), self.sweep.clone(), self.data.clone());
         let preparation = Preparation::new(&sweep, &data, &backend);
-        let mut session = Session::replay(&sweep, &preparation, self.told()?, self.row.asked)?;
-        self.check_points(&session)?;
-        self.check_mechanism(&session)?;
+        // Before the rounds are played again: other noise does not belong to them.
+        let check = |session: &Session| self.check_points(session).and_then(|()| self.check_claim(session));
+        let mut session = Session::replay(&sweep, &preparation, (self.told()?, self.row.asked), check)?;
         act(&mut session, self)
     }
 
-    /// Refuses to go on with another mechanism than that of the earlier answers, which `auto` takes after a change of this program.
-    fn check_mechanism(&self, session: &Session) -> Result<(), Error> {
+    /// Refuses to go on with another claim or other noise than those of the earlier answers, which a spec may stand for after a
+    /// change of this program.
+    fn check_claim(&self, session: &Session) -> Result<(), Error> {
         let Some(begun) = &self.column.ledger else { return Ok(()) };
-        let found = session.ledger(self.column.form).mechanism;
-        if found == begun.mechanism {
+        let found = session.ledger(self.column.form);
+        let promise = |of: &Ledger| (of.mechanism.clone(), of.threat_model.clone(), of.event, (of.epsilon, of.delta, of.clip));
+        if promise(begun) == promise(&found) {
             return Ok(());
         }
-        Diagnostic::new(format!(
-            "the session was begun with mechanism `{}`, and its spec now stands for `{found}`",
-            begun.mechanism
-        ))
-        .hint("continue it with the program that began it, or begin a session whose spec names its `mechanism`")
-        .refuse()
+        let words = |of: &Ledger| format!("`{}` with {}, per {}, {:?}", of.mechanism, of.claimed, of.threat_model.unit, of.event);
+        Diagnostic::new(format!("the session was begun with {}; its spec now stands for {}", words(begun), words(&found)))
+            .hint("continue it with the program that began it, or begin a session of its own in this file: losses of both add up")
+            .refuse()
     }
 
     fn check_points(&self, session: &Session) -> Result<(), Error> {

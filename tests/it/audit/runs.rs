@@ -131,6 +131,23 @@ fn all_rounds_of_a_user_are_attacked() {
     }
 }
 
+/// The mechanism under attack is that of the spec: what is protected stays so where the white box lets the user return to one point.
+#[test]
+fn planted_rewards_change_nothing_that_is_protected() {
+    let sets = format!("{SMALL}sets = {{ kind = \"random\", points = 8 }}\n");
+    for (environment, protected) in [(SMALL, "rewards"), (&sets, "contexts and rewards"), (SMALL, "contexts and rewards")] {
+        let kind = format!("[environment]\n{environment}[privacy]\nPRIVACY\n[[policy]]\n{JDP}");
+        for returning in ["", "\nparticipations = 3\nseparation = 5"] {
+            let privacy = format!("epsilon = 4.0\ndelta = 1e-2{returning}");
+            let of = |more: &str| audited(&text_of(&kind, &format!("{privacy}{more}")));
+            let stated = of(&format!("\nprotects = \"{protected}\""));
+            survives(protected, &stated, 0.2);
+            let is_default = (protected == "rewards") == (environment == SMALL);
+            assert_eq!(stated == of(""), is_default, "{protected}{returning}: {stated:?}");
+        }
+    }
+}
+
 /// Runs that are broken between the policy and the engine, claims untouched.
 #[test]
 fn broken_runs_are_refuted() {

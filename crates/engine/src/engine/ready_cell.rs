@@ -142,7 +142,7 @@ impl ReadyCell {
         let (facts, units) = (instance.facts(), instance.value_units());
         let bound_stated = instance.stated_range().is_some();
         let mechanism = self.bandit.privacy.channel(
-            (facts, self.environment.set_size.is_none()),
+            (facts, instance.has_public_points()),
             bound_stated,
             self.maker.sums(),
             units,

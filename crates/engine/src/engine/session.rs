@@ -33,7 +33,7 @@ use privateer_privacy::{Guarantee, Ledger, Raw, Released, Signal};
 ///     let row = session.ask()?;
 ///     let measured = 0.1 * row as f64; // whoever holds the inputs measures this row
 ///     session.tell(row, measured)?;
-///     session = Session::replay(&sweep, &preparation, session.told().to_vec(), session.asked())?;
+///     session = Session::replay(&sweep, &preparation, (session.told().to_vec(), session.asked()), |_| Ok(()))?;
 /// }
 /// println!("best so far: row {:?}", session.best());
 /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -102,12 +102,20 @@ impl Session {
 
     /// Restores a session from what it was told: the policy takes the same signals again.
     ///
-    /// * `asked` — the row whose reward is still to come
+    /// * `told`, `asked` — the rounds so far, and the row whose reward is still to come
+    /// * `check` — refuses a session to which these rounds do not belong
     ///
     /// # Errors
-    /// As [`Session::start`]; rounds that do not belong to the spec or its points.
-    pub fn replay(sweep: &Sweep, preparation: &Preparation<'_>, told: Vec<ToldRound>, asked: Option<u64>) -> Result<Self, Error> {
-        Self::fresh(sweep, preparation)?.replayed(told, asked)
+    /// As [`Session::start`] and `check`; rounds that do not belong to the spec or its points.
+    pub fn replay(
+        sweep: &Sweep,
+        preparation: &Preparation<'_>,
+        (told, asked): (Vec<ToldRound>, Option<u64>),
+        check: impl FnOnce(&Self) -> Result<(), Error>,
+    ) -> Result<Self, Error> {
+        let session = Self::fresh(sweep, preparation)?;
+        check(&session)?;
+        session.replayed(told, asked)
     }
 
     fn replayed(mut self, told: Vec<ToldRound>, asked: Option<u64>) -> Result<Self, Error> {

@@ -47,6 +47,8 @@ pub struct Instance {
     /// How values of the data become rewards, where the spec states `bound` and `privacy.clip` in units of the data.
     units: Option<ValueUnits>,
     sets: Option<Arc<Sets>>,
+    /// Whether everybody knows the points that can be played: no user brings a decision set.
+    public_points: bool,
     /// Means of a product domain's plays, by number; `values` then holds the means of its rows.
     plays: Option<Vec<f64>>,
     best_mean: f64,
@@ -137,6 +139,7 @@ impl Instance {
             least,
             units: None,
             sets: None,
+            public_points: true,
             plays: None,
             best_mean,
         };
@@ -229,6 +232,7 @@ impl Instance {
     /// Adds decision sets that change every round.
     pub fn with_sets(mut self, plan: SetsPlan) -> Result<Self, Error> {
         self.sets = plan.sets(&self.values)?.map(Arc::new);
+        self.public_points = self.sets.is_none();
         Ok(self)
     }
 
@@ -236,6 +240,11 @@ impl Instance {
     #[must_use]
     pub fn with_one_point(self) -> Self {
         Self { sets: Some(Arc::new(Sets::of_one_point())), ..self }
+    }
+
+    /// Returns whether everybody knows the points that can be played; unchanged by [`Instance::with_one_point`].
+    pub fn has_public_points(&self) -> bool {
+        self.public_points
     }
 
     /// Returns the decision sets, if the allowed points change every round.
