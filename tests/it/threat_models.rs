@@ -114,6 +114,14 @@ fn rows() -> Vec<(&'static str, ThreatModel)> {
             session(DeploymentForm::TrustedCurator, "[privacy]\nepsilon = 1.0\n", "kind = \"tgp-ucb\"\nridge = 1.0"),
         ),
         ("session with sums", session(DeploymentForm::TrustedCurator, budget, "kind = \"jdp-gp-ucb\"")),
+        (
+            "session with sums and `protects = \"contexts and rewards\"`",
+            session(
+                DeploymentForm::TrustedCurator,
+                budget,
+                "kind = \"jdp-gp-ucb\"\nprivacy = { protects = \"contexts and rewards\" }",
+            ),
+        ),
         ("session with sums of batches", session(DeploymentForm::TrustedCurator, budget, "kind = \"batched-gp-ucb\"")),
     ]
 }

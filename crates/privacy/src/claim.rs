@@ -47,6 +47,8 @@ pub enum ClaimUnit {
     SummedReward {
         /// Range to which rewards are clipped.
         clip: (f64, f64),
+        /// Subtracted constant of running sums; `None` where one sum or choice is released.
+        centre: Option<f64>,
     },
     /// One user's reward, as a randomised bit that a shuffler mixes with those of a batch.
     ShuffledReward {
@@ -109,7 +111,7 @@ impl ClaimUnit {
     pub fn clip(&self) -> Option<(f64, f64)> {
         match *self {
             Self::Reward { clip } | Self::Interaction { clip, .. } | Self::GramItem { clip, .. } => clip,
-            Self::SummedReward { clip } | Self::ShuffledReward { clip } => Some(clip),
+            Self::SummedReward { clip, .. } | Self::ShuffledReward { clip } => Some(clip),
             Self::Row { .. } | Self::Sample { .. } => None,
         }
     }
@@ -146,7 +148,7 @@ impl ClaimUnit {
             Self::Sample { clipped: true, .. } => notes.push(
                 "features, slopes and contributions are clipped before the noise: a bias, and no loss of privacy".to_owned(),
             ),
-            Self::GramItem { centre, .. } => {
+            Self::GramItem { centre, .. } | Self::SummedReward { centre: Some(centre), .. } => {
                 if let Some(delta) = budget.delta {
                     if centre != 0.0 {
                         notes.push(format!("rewards are centred by {centre}, a public constant (E7)"));

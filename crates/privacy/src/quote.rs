@@ -276,24 +276,31 @@ fn sensitivity_of(ledger: &Ledger) -> (Option<f64>, String, Option<f64>) {
     match (&ledger.threat_model.unit, &ledger.event) {
         (_, event @ &Event::Sums { factor, releases, gram_sigma, equal_diagonal, moment_sigma, reward, participation }) => {
             let (one, mu) = (gram_sigma.min(moment_sigma), mu_of_sums(event));
-            let derivation = match (reward, factor) {
-                (Some(reward), _) if equal_diagonal => format!(
-                    "|phi| <= 1 and |y| <= {}: sqrt(2) for a matrix with equal noise on the diagonal (E13) and 2Y, in units of the \
-                     smaller draw",
-                    short(reward)
-                ),
-                (None, _) => "rewards are not clipped: two of them can differ by anything (E3)".to_owned(),
-                (Some(reward), Factor::Own) => {
-                    format!("|phi| <= 1 and |y| <= {}: 1 + Y² up to Y = 1, 2Y above (E7), an item on its own", short(reward))
-                }
-                (Some(reward), _) => format!(
-                    "|phi| <= 1 and |y| <= {}: 1 + Y² up to Y = 1, 2Y above (E7); times {} for {} of the factorisation over \
-                     {releases} releases",
-                    short(reward),
-                    short(columns(factor.factorisation(releases, participation).as_ref(), participation)),
-                    if participation.is_once() { "a column".to_owned() } else { format!("{} columns", participation.count) }
-                ),
-            };
+            // Equal noise on the diagonal protects like 1/sqrt(2) of its draw (E13).
+            let matrix = if equal_diagonal { gram_sigma / std::f64::consts::SQRT_2 } else { gram_sigma };
+            let (unit, share) = (moment_sigma / matrix, one / matrix);
+            let differs = |factor: f64| 1e-12 < (factor - 1.0).abs();
+            let derivation =
+                reward.map_or("rewards are not clipped: two of them can differ by anything (E3)".to_owned(), |reward| {
+                    let mut words = format!("|phi| <= 1 and |y| <= {}", short(reward / unit));
+                    if differs(unit) {
+                        words += &format!(" in units of {}, by which the vector has more noise than the matrix", short(unit));
+                    }
+                    words += ": 1 + Y² up to Y = 1, 2Y above (E7)";
+                    if factor == Factor::Own {
+                        words += ", an item on its own";
+                    } else {
+                        let norm = columns(factor.factorisation(releases, participation).as_ref(), participation);
+                        let count = participation.count;
+                        let whose = if participation.is_once() { "a column".to_owned() } else { format!("{count} columns") };
+                        words += &format!("; times {} for {whose} of the factorisation over {releases} releases", short(norm));
+                    }
+                    if differs(share) {
+                        let why = if equal_diagonal { "equal noise on the diagonal (E13) and " } else { "" };
+                        words += &format!("; times {} for {why}the smaller draw as unit", short(share));
+                    }
+                    words
+                });
             (mu.is_finite().then_some(mu * one), derivation, Some(one))
         }
         (_, Event::Cap { .. } | Event::Ranks { .. }) => {

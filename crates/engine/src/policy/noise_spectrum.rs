@@ -9,14 +9,15 @@ use privateer_privacy::sums::{Spectrum, Sums, SumsFacts};
 /// States the repair of the noisy Gram matrix.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum RepairPlan {
-    /// Adds `2 Lambda · multiple` to its diagonal (erratum E11, `docs/privacy.md`).
+    /// Adds `multiple` of a whole shift to its diagonal: of `2 Lambda` (erratum E11, `docs/privacy.md`), or of `|h|/B` where the
+    /// matrix has no noise.
     Shift {
-        /// Multiple of `2 Lambda`; the papers use 1, which is the default.
+        /// Multiple of the whole shift; the papers use 1, which is the default.
         multiple: Option<f64>,
     },
-    /// Raises its eigenvalues to `2 Lambda · multiple`, after which the ridge is added.
+    /// Raises its eigenvalues to `multiple` of a whole shift, after which the ridge is added.
     Clip {
-        /// Multiple of `2 Lambda`; 0 raises negative eigenvalues to zero.
+        /// Multiple of the whole shift; 0 raises negative eigenvalues to zero.
         multiple: Option<f64>,
     },
     /// Leaves the matrix unchanged.
@@ -42,7 +43,8 @@ pub struct SpectrumPlan {
 impl SpectrumPlan {
     /// Reads the key `repair`.
     pub fn parse(args: &Args<'_>) -> Self {
-        let doc = "what keeps the noisy Gram matrix positive: `multiple` of 2 Lambda on its diagonal, eigenvalues raised to that, or nothing";
+        let doc = "what is done to the released Gram matrix: `multiple` of 2 Lambda is added to its diagonal, its eigenvalues are raised to that, \
+                   or nothing; where rewards alone are protected, `multiple` of |h|/B, the bound on the vector's noise over that on the function";
         args.documents("repair.multiple", "a number >= 0 and <= 1e6: 1 unless given");
         args.documents(
             "repair.spectrum",
@@ -51,8 +53,13 @@ impl SpectrumPlan {
         let nothing = Self { repair: RepairPlan::Shift { multiple: None }, bound: None };
         let Some(variant) = args.variant("repair", doc, &["shift", "clip", "none"], Some("shift")) else { return nothing };
         let nested = &variant.args;
-        let multiple =
-            |meaning: &str| nested.number("multiple", "multiple of 2 Lambda").at_least(0.0).at_most(1e6).optional(meaning);
+        let multiple = |meaning: &str| {
+            nested
+                .number("multiple", "multiple of 2 Lambda, or of |h|/B where rewards alone are protected")
+                .at_least(0.0)
+                .at_most(1e6)
+                .optional(meaning)
+        };
         let repair = match variant.kind.as_str() {
             "clip" => RepairPlan::Clip { multiple: multiple("1") },
             "none" => RepairPlan::None,
@@ -72,7 +79,7 @@ impl SpectrumPlan {
     ///
     /// The bounds fail with probability at most `failure_prob`.
     ///
-    /// * `reward` — `B`, which bounds the function
+    /// * `reward` — `B >= 0`, which bounds the function
     pub fn at(&self, facts: &SumsFacts, sums: &Sums, m: usize, (ridge, reward): (f64, f64), failure_prob: f64) -> NoiseBounds {
         let rounds = sums.horizon;
         let bound = self.bound.unwrap_or(if facts.calibration.redesigns() { Bound::Tight } else { Bound::Printed });
@@ -98,8 +105,12 @@ impl SpectrumPlan {
                 (gram * dubey2021_local::spectrum(m, rounds, failure_prob), vector)
             }
         };
-        // Without noise on the matrix, the sum of B sqrt(shift) and of kappa is least where the shift is |h|/B.
-        let whole = if matches!(facts.spectrum, Spectrum::Moments { .. }) { vector / reward } else { 2.0 * lambda };
+        // Without noise on the matrix, |h|/B is a rule (`docs/proofs/sums.md`); a function that is zero needs no shift.
+        let whole = match facts.spectrum {
+            Spectrum::Moments { .. } if 0.0 < reward => vector / reward,
+            Spectrum::Moments { .. } => 0.0,
+            _ => 2.0 * lambda,
+        };
         let of = |multiple: Option<f64>| whole * multiple.unwrap_or(1.0);
         let (shift, floor) = match self.repair {
             RepairPlan::Shift { multiple } => (of(multiple), 0.0),
@@ -143,4 +154,41 @@ pub struct NoiseBounds {
     ///
     /// It is `lambda_min`, plus the ridge except where the as-printed calibration leaves it out.
     pub below: f64,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use privateer_privacy::Calibration;
+
+    /// Where rewards alone are protected, the shift is a multiple of the bound on the vector's noise over B, not of
+    /// `2 Lambda`, which is 0. Clipped eigenvalues reach the same multiple; B = 0 leaves all bounds finite.
+    #[test]
+    fn exact_matrices_are_shifted_by_the_noise_of_the_vector() {
+        let (m, rounds, failure, ridge, std) = (5, 100, 0.1, 0.5, 3.0);
+        let sums = Sums { moment_std: std, gram_std: 0.0, ..Sums::empty(m, rounds) };
+        let h = dubey2021::vector_norm(std, m, rounds, failure);
+        for (calibration, bound, reward) in [
+            (Calibration::Tight, None, 2.0),
+            (Calibration::Tight, Some(Bound::Printed), 4.0),
+            (Calibration::Tight, None, 0.0),
+            (Calibration::Tight, Some(Bound::Printed), 0.0),
+        ] {
+            let facts = SumsFacts { calibration, clip: Some((0.0, 1.0)), centre: 0.5, spectrum: Spectrum::Moments { std } };
+            let at = |repair| SpectrumPlan { repair, bound }.at(&facts, &sums, m, (ridge, reward), failure);
+            for multiple in [None, Some(0.0), Some(1.0), Some(2.5)] {
+                let expected = if reward == 0.0 { 0.0 } else { multiple.unwrap_or(1.0) * h / reward };
+                let near = |found: f64, expected: f64| (found - expected).abs() <= 1e-12 * (1.0 + expected.abs());
+                let (shifted, clipped) = (at(RepairPlan::Shift { multiple }), at(RepairPlan::Clip { multiple }));
+                assert!(near(shifted.shift, expected) && shifted.floor == 0.0 && !shifted.clips, "{shifted:?} {expected}");
+                assert!(near(clipped.floor, expected) && clipped.shift == 0.0 && clipped.clips, "{clipped:?} {expected}");
+                for found in [shifted, clipped] {
+                    // Without noise on the matrix both ends of its spectrum are the shift.
+                    assert!(near(found.least, expected) && near(found.greatest, expected), "{found:?} {expected}");
+                    assert!(near(found.below, expected + ridge) && near(found.kappa, h / (expected + ridge).sqrt()), "{found:?}");
+                }
+            }
+            assert_eq!(at(RepairPlan::None).greatest, 0.0);
+        }
+    }
 }

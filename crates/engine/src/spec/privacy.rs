@@ -214,7 +214,7 @@ impl PrivacyPlan {
                 }
                 if need.rewards_alone && !public_points {
                     let message = "each user brings a decision set, which the sums of features tell of";
-                    let refusal = Refusal::new("protects", message, "`\"contexts and rewards\"`, or no `protects`");
+                    let refusal = Refusal::new("protects", message, "`contexts and rewards`, or no `protects`");
                     return Err(self.place(refusal.hint("an environment without `sets` has public points")));
                 }
                 let entry = if self.automatic { automatic_for_need(**entry, &mut request, facts, need) } else { **entry };

@@ -95,7 +95,7 @@ impl SumsMechanism for Batches {
     fn ledger(&self) -> Ledger {
         let budget = self.request.budget;
         let event = event(budget.delta, self.size, budget.participation.count.max(1) as f64 * self.window.width());
-        let unit = ClaimUnit::SummedReward { clip: self.window.range() };
+        let unit = ClaimUnit::SummedReward { clip: self.window.range(), centre: None };
         let note = "each reward is in one batch and each batch is released once: the budget of one release is that of the run \
                     (our own derivation, equal under all calibrations)";
         Ledger::of(Claim { notes: vec![note.to_owned()], ..Claim::of(&self.request, unit, event, &*self.formula) })

@@ -23,9 +23,19 @@ fn built(
     releases: u64,
     epochs: Epochs,
 ) -> Option<Arc<dyn SumsMechanism>> {
+    protecting(entry, calibration, (rounds, releases), epochs, false)
+}
+
+fn protecting(
+    entry: &SumsEntry,
+    calibration: Calibration,
+    (rounds, releases): (u64, u64),
+    epochs: Epochs,
+    rewards_alone: bool,
+) -> Option<Arc<dyn SumsMechanism>> {
     let facts = RewardFacts { bound: 1.0, noise_bound: None, range: Some((0.0, 1.0)), noise_variance: Some(0.25), rounds };
     let (mechanism, need) =
-        (entry.name, SumsNeed { n_features: M, releases, rounds, epochs, linear: false, batch: None, rewards_alone: false });
+        (entry.name, SumsNeed { n_features: M, releases, rounds, epochs, linear: false, batch: None, rewards_alone });
     let budget = Budget::new(Some(2.0), Some(1e-5)).expect("a budget");
     (entry.build)(&Request { mechanism, calibration, budget, clip: None }, &facts, need).ok()
 }
@@ -135,20 +145,51 @@ fn exact_rewards_alone_leave_the_matrix_as_it_is() {
 /// For every form, schedule and kind of epoch; what another mechanism kept is refused.
 #[test]
 fn what_was_kept_gives_the_same_signals_again() {
-    for entry in entries() {
-        for (epochs, every) in [(Epochs::One, 1), (Epochs::One, 3), (Epochs::Restart, 1), (Epochs::Carry, 1)] {
+    let alone = joint::ENTRIES.map(|entry| (entry, true));
+    for (entry, rewards_alone) in entries().into_iter().map(|entry| (entry, false)).chain(alone) {
+        for (epochs, every) in [
+            (Epochs::One, 1),
+            (Epochs::One, 3),
+            (Epochs::Restart, 1),
+            (Epochs::Restart, 3),
+            (Epochs::Carry, 1),
+            (Epochs::Carry, 3),
+        ] {
             let rounds: u64 = 13;
             let releases = rounds.div_ceil(every);
-            let Some(mechanism) = built(&entry, Calibration::Tight, rounds, releases, epochs) else {
+            let Some(mechanism) = protecting(&entry, Calibration::Tight, (rounds, releases), epochs, rewards_alone) else {
                 assert!(entry.serves == Protection::LocalSums && epochs != Epochs::One);
                 continue;
             };
             let open = || ChannelRelease::of(&Channel::Sums(Arc::clone(&mechanism))).expect("sizes");
-            let query = |t: u64| Query { features: user(t).0.to_vec().into(), release: t.is_multiple_of(every) };
+            // The fifth user has no valid item, and adds nothing.
+            let features = |t: u64| if t == 5 { vec![f64::NAN; M] } else { user(t).0.to_vec() };
+            let query = |t: u64| Query { features: features(t).into(), release: t.is_multiple_of(every) };
             let (mut whole, mut told) = (open(), Vec::new());
+            let (mut truth, mut earlier, mut last) = ([0.0; 6], [0.0; 6], [0.0; 6]);
             for t in 1..=rounds {
                 let reward = Raw::seal(0.05 * t as f64);
                 told.push(whole.release_to_keep(&query(t), reward).expect("entropy"));
+                if rewards_alone {
+                    // The exact matrix is that of this epoch, or with the last release of those before.
+                    let x = features(t);
+                    if x[0].is_finite() {
+                        let products = (0..M).flat_map(|i| (i..M).map(move |j| (i, j))).map(|(i, j)| x[i] * x[j]);
+                        truth.iter_mut().zip(products).for_each(|(sum, product)| *sum += product);
+                    }
+                    if let Some(Signal::Sums(sums)) = told.last().map(|(signal, _)| signal.value()) {
+                        last = std::array::from_fn(|at| earlier[at] + truth[at]);
+                        let near = |(entry, truth): (&f64, &f64)| (entry - truth).abs() < 1e-12;
+                        assert!(sums.entries[..6].iter().zip(&last).all(near), "{} {epochs:?} {t}: {sums:?}", entry.name);
+                        assert_eq!(sums.gram_std, 0.0, "{} {epochs:?} {t}", entry.name);
+                    }
+                    if epochs != Epochs::One && t.is_power_of_two() {
+                        truth = [0.0; 6];
+                        if epochs == Epochs::Carry {
+                            earlier = last;
+                        }
+                    }
+                }
                 let mut again = open();
                 for (t, (signal, kept)) in (1..).zip(&told) {
                     assert_eq!(&again.again(&query(t), kept).expect("its own"), signal, "{} {epochs:?} {t}", entry.name);

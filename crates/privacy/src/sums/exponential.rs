@@ -96,7 +96,7 @@ impl SumsMechanism for Exponential {
     }
 
     fn ledger(&self) -> Ledger {
-        let unit = ClaimUnit::SummedReward { clip: self.window.range() };
+        let unit = ClaimUnit::SummedReward { clip: self.window.range(), centre: None };
         let event = Event::Choice { scale: self.scale, sensitivity: self.moved };
         let note = format!(
             "one of {} candidates, fixed beforehand, is released, each scored by {} users: nothing else of their rewards is",

@@ -111,7 +111,7 @@ fn build(request: &Request, facts: &RewardFacts, need: SumsNeed) -> Calibrated<d
         return Err(Refusal::new(
             "protects",
             "the paper's noise protects decision sets too",
-            "`\"contexts and rewards\"`, or no `protects`",
+            "`contexts and rewards`, or no `protects`",
         )
         .hint("`calibration = \"tight\"` has noise that protects rewards alone"));
     }
@@ -303,25 +303,26 @@ impl SumsMechanism for Joint {
             how.map(|how| format!("epochs of 1, 1, 2, 4, 8, … rounds, {how}; the stated draw is of the one that costs most")),
         );
         let unit = match clip.range.filter(|_| need.rewards_alone) {
-            Some(clip) => {
+            Some(range) => {
                 notes.push(
                     "points are public, so that sums of features are functions of released values and have no noise".to_owned(),
                 );
-                ClaimUnit::SummedReward { clip }
+                ClaimUnit::SummedReward { clip: range, centre: Some(clip.centre) }
             }
             None => ClaimUnit::GramItem { clip: clip.range, centre: clip.centre, local: false },
         };
         Ledger::of(Claim { notes, ..Claim::of(&self.request, unit, event, &*self.noise_formula) })
     }
 
-    /// Beside the noise: sum, last releases of this and earlier epochs, and, for the round under way, item and release.
+    /// Beside the noise: sum, last releases of this and earlier epochs, and, for the round under way, item and release, all with
+    /// a matrix, also where that has no noise.
     fn state(&self) -> f64 {
-        let length = self.shape().len() as f64;
+        let (length, whole) = (self.shape().len() as f64, Shape::Bordered(self.need.n_features).len() as f64);
         let noise = |epoch: &Epoch| match (self.factor, epoch.noise.factorisation.rounds()) {
             (Factor::SqrtToeplitz, rounds) => rounds as f64 * length + toeplitz::work_space(rounds),
             _ => epoch.noise.factorisation.noise(Shape::Vector(1)).state() as f64 * length,
         };
-        self.epochs.iter().map(noise).fold(0.0, f64::max) + 5.0 * length
+        self.epochs.iter().map(noise).fold(0.0, f64::max) + 5.0 * whole
     }
 
     fn exact(&self) -> Result<Arc<dyn SumsMechanism>, ReleaseError> {

@@ -244,8 +244,10 @@ fn planted_faults_of_the_noise_are_found() {
 fn epochs() {
     let blt = joint::ENTRIES[2];
     let query = || Query { features: vec![1.0].into(), release: true };
-    for (epochs, users) in [(Epochs::Restart, [1, 1, 1, 2, 1, 2, 3, 4, 1, 2]), (Epochs::Carry, [1, 2, 3, 4, 5, 6, 7, 8, 9, 10])] {
-        let built = built(&blt, Calibration::Tight, 1.0, SumsNeed { epochs, ..need(10, 1) }).expect("a mechanism");
+    let kinds = [(Epochs::Restart, [1, 1, 1, 2, 1, 2, 3, 4, 1, 2]), (Epochs::Carry, [1, 2, 3, 4, 5, 6, 7, 8, 9, 10])];
+    for ((epochs, users), rewards_alone) in kinds.into_iter().flat_map(|kind| [(kind, false), (kind, true)]) {
+        let need = SumsNeed { epochs, rewards_alone, ..need(10, 1) };
+        let built = built(&blt, Calibration::Tight, 1.0, need).expect("a mechanism");
         let (mut privatizer, mut random) = (built.privatizer(), stream("epochs"));
         let mut last_std = 0.0;
         for (round, &expected) in users.iter().enumerate() {
@@ -255,11 +257,15 @@ fn epochs() {
             let horizon = (round as u64 + 1).next_power_of_two();
             assert_eq!((sums.users, sums.horizon), (expected, horizon), "{epochs:?} round {round}");
             let raw = expected as f64;
-            assert!((sums.entries[0] - raw).abs() < 9.0 * sums.gram_std, "{epochs:?} round {round}: {sums:?}");
+            let off = (sums.entries[0] - raw).abs();
+            assert!(if rewards_alone { off == 0.0 } else { off < 9.0 * sums.gram_std }, "{epochs:?} round {round}: {sums:?}");
+            assert_eq!(sums.gram_std, if rewards_alone { 0.0 } else { sums.moment_std });
+            // A centred reward of 1 is 1/2.
+            assert!((sums.entries[1] - 0.5 * raw).abs() < 9.0 * sums.moment_std, "{epochs:?} round {round}: {sums:?}");
             if epochs == Epochs::Carry {
-                assert!([2, 4, 8].contains(&round) || round < 2 || 0.9 * last_std < sums.gram_std, "noise is carried");
+                assert!([2, 4, 8].contains(&round) || round < 2 || 0.9 * last_std < sums.moment_std, "noise is carried");
             }
-            last_std = sums.gram_std;
+            last_std = sums.moment_std;
         }
     }
 }
@@ -351,6 +357,53 @@ fn noise_follows_the_range_and_public_features_have_none() {
     }
     let printed = request(&joint::ENTRIES[0], Calibration::AsPrinted, 1.0, SumsNeed { rewards_alone: true, ..need(7, 2) });
     assert_eq!(printed.build(&joint::ENTRIES[0]).map(|_| ()).expect_err("refused").key, "protects");
+}
+
+/// Checks that the derivation in words leads to the number beside it, whatever the clip range, calibration and mechanism: the bound
+/// of an item at the stated |y|, times all stated factors.
+#[test]
+fn derivations_in_words_lead_to_their_number() {
+    let calibrations = [Calibration::Corrected, Calibration::Tight];
+    for (entry, calibration) in entries().into_iter().flat_map(|entry| calibrations.map(|calibration| (entry, calibration))) {
+        for range in [(0.0, 1.0), (-1.0, 1.0), (-10.0, 10.0), (3.0, 3.1), (-0.2, 7.0)] {
+            let mut case = request(&entry, calibration, 1.0, need(7, 2));
+            case.facts.range = Some(range);
+            let Ok(mechanism) = case.build(&entry) else { continue };
+            let ledger = mechanism.ledger();
+            let Event::Sums { .. } = ledger.event else { panic!("no sums: {ledger:?}") };
+            let report = crate::quote::PriceReport::of_ledger(&ledger, 1).expect("a price");
+            let words = &report.derivation;
+            let number = |text: &str| {
+                let digits = text.split([' ', ':', ';', ',']).next().expect("a word");
+                digits.parse::<f64>().unwrap_or_else(|_| panic!("{words}"))
+            };
+            let y = number(words.split("|y| <= ").nth(1).expect("a bound"));
+            let item = if y <= 1.0 { 1.0 + y * y } else { 2.0 * y };
+            let stated = words.split("times ").skip(1).map(number).fold(item, |product, factor| product * factor);
+            let found = report.sensitivity.expect("a number");
+            assert!((stated / found - 1.0).abs() < 1e-4, "{} {calibration} {range:?}: {stated} {found}: {words}", entry.name);
+        }
+    }
+}
+
+/// Checks that notes on delta and centre, and the memory of the matrix, are those of sums with a noisy matrix.
+#[test]
+fn rewards_alone_are_noted_and_sized_as_all_sums() {
+    for entry in joint::ENTRIES {
+        let of = |rewards_alone, n_features| {
+            let need = SumsNeed { rewards_alone, releases: 1, ..need(100, n_features) };
+            let mut case = request(&entry, Calibration::Tight, 1.0, need);
+            case.request.budget.delta = Delta::try_from(0.1).ok();
+            case.build(&entry).expect("a mechanism")
+        };
+        for rewards_alone in [false, true] {
+            let notes = of(rewards_alone, 3).ledger().notes;
+            assert!(["(E7)", "(E12)"].iter().all(|code| notes.iter().any(|note| note.contains(code))), "{notes:?}");
+        }
+        // What is kept beside the noise is five matrices with their vectors.
+        let m = 200.0;
+        assert!(5.0 * m * (m + 3.0) / 2.0 <= of(true, 200).state() && of(true, 200).state() < of(false, 200).state());
+    }
 }
 
 /// Checks that the spectrum bounds of printed calibrations are the paper's sigma sqrt(n).
