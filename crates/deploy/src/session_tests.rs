@@ -3,7 +3,8 @@
 use super::columns::SessionRow;
 use super::file::DeploymentFile;
 use super::options::BudgetOptions;
-use super::session::{Reward, ask, init, tell};
+use super::received::Reward;
+use super::session::{ask, init, tell};
 use super::session_options::{SessionChoice, SessionOptions};
 use privateer_config::error::Error;
 use privateer_engine::env::DataFolder;
