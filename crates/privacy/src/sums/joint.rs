@@ -123,15 +123,15 @@ fn build(request: &Request, facts: &RewardFacts, need: SumsNeed) -> Calibrated<d
         if let Some(width) = rewards.width().filter(|_| need.rewards_alone) {
             let moved = norm * width / rewards.clip.reward_unit;
             let Scale { size, formula } = of_rewards(request.calibration, (epsilon, delta), moved)?;
-            Refusal::unless_normal(size, factor.name(), epsilon)?;
-            Refusal::unless_normal(size * rewards.clip.reward_unit, factor.name(), epsilon)?;
+            Refusal::unless_normal(size, factor.name(), epsilon.get())?;
+            Refusal::unless_normal(size * rewards.clip.reward_unit, factor.name(), epsilon.get())?;
             return Ok((Epoch { rounds, horizon, noise: GramStream::new(factorisation, size) }, formula));
         }
         let release = rewards.release(factor, factorisation.as_ref(), participation);
         let printed = rewards.printed(need.linear, (release, norm), horizon, (epsilon, delta));
         let least = "sigma = D |C| sigma_AG(epsilon, delta), D = 1 + Y² or 2Y on centred rewards, 1.25 in units of the clip range (E7), |C| the norm of a column [BalleWang2018]";
         let Scale { size, formula } = release.scale(request.calibration, (epsilon, delta), norm, least, printed)?;
-        Refusal::unless_normal(size * rewards.clip.reward_unit, factor.name(), epsilon)?;
+        Refusal::unless_normal(size * rewards.clip.reward_unit, factor.name(), epsilon.get())?;
         Ok((Epoch { rounds, horizon, noise: GramStream::new(factorisation, size) }, formula))
     };
     let made: Vec<(Epoch, String)> = match need.epochs {
