@@ -15,7 +15,7 @@ use privateer_privacy::odometer::DeploymentForm;
 fn sweep(privacy: &str, policy: &str) -> Sweep {
     let text = format!(
         "rounds = 8\n[environment]\nkind = \"points-table\"\nfile = \"points.csv\"\ninputs = [\"x\"]\nbound = 1.0\nunits = \"rewards\"\n\
-         kernel = \"linear\"\n[privacy]\n{privacy}\n[[policy]]\n{policy}\n"
+         kernel = \"linear\"\nnoise = {{ kind = \"gaussian\", sd = 0.05 }}\n[privacy]\n{privacy}\n[[policy]]\n{policy}\n"
     );
     Sweep::parse("spec.toml", &text, &[]).expect("a spec")
 }
