@@ -17,7 +17,12 @@ pub fn manifest(py: Python<'_>, folder: PathBuf) -> PyResult<String> {
     // The file writes equal values of cells once; here every cell is whole.
     let expanded = || {
         let mut expanded = serde_json::to_value(&manifest)?;
-        expanded["cells"] = serde_json::to_value(&manifest.cells)?;
+        let cells = manifest.cells.iter().map(|cell| {
+            let mut whole = serde_json::to_value(cell)?;
+            whole["label"] = cell.label().into();
+            Ok(whole)
+        });
+        expanded["cells"] = cells.collect::<Result<Vec<serde_json::Value>, serde_json::Error>>()?.into();
         serde_json::to_string(&expanded)
     };
     expanded().map_err(|error: serde_json::Error| PyValueError::new_err(error.to_string()))

@@ -4,10 +4,11 @@ use super::{CellLedger, CellWarning, Measures};
 use crate::spec::{Resolved, Role, cell_label};
 use privateer_config::facts::Facts;
 use privateer_config::params::Scalar;
+use serde::Serialize;
 use std::sync::Arc;
 
 /// Holds one cell of a sweep: one sweep point and one policy or learner.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct CellInfo {
     /// Place in the canonical order of the sweep, from 0.
     pub cell: u32,
@@ -29,7 +30,12 @@ pub struct CellInfo {
     /// What its parts measure.
     pub measures: Measures,
     /// Settings that mislead whoever reads the results.
+    #[serde(skip_serializing_if = "is_empty")]
     pub warnings: Arc<Vec<CellWarning>>,
+}
+
+fn is_empty(warnings: &Arc<Vec<CellWarning>>) -> bool {
+    warnings.is_empty()
 }
 
 impl CellInfo {
