@@ -131,7 +131,7 @@ fn worth_of_a_shift(factorisation: &dyn Factorisation) -> f64 {
 fn prices_of_groups_survive_the_optimal_attack() {
     for entry in joint::ENTRIES {
         for (epochs, releases) in [(Epochs::One, 2), (Epochs::One, 8), (Epochs::Restart, 8)] {
-            let need = SumsNeed { n_features: 1, releases, rounds: 8, epochs, linear: false, batch: None, rewards_alone: false };
+            let need = SumsNeed { epochs, ..SumsNeed::of_features(1, releases, 8) };
             let facts = RewardFacts {
                 bound: 1.0,
                 noise_bound: Some(1.0),

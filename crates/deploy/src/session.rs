@@ -17,7 +17,7 @@ use privateer_engine::env::DataFolder;
 use privateer_engine::registry::Registry;
 use privateer_engine::spec::Sweep;
 use privateer_privacy::odometer::{DeploymentForm, SpentRecords};
-use privateer_privacy::{Factor, Guarantee, Ledger, Unit};
+use privateer_privacy::{Guarantee, Ledger, Unit};
 use serde::Serialize;
 use std::path::Path;
 
@@ -83,8 +83,8 @@ pub fn init(
             .hint("sums over users need the form `trusted-curator`")
             .refuse();
     }
-    let is_stream = Factor::named(&ledger.mechanism).is_some();
-    if budget.counts() && !session.releases_rewards() && !is_stream && matches!(ledger.threat_model.unit, Unit::Reward) {
+    let is_of_batches = !session.releases_rewards() && !ledger.is_of_running_sums();
+    if budget.counts() && is_of_batches && matches!(ledger.threat_model.unit, Unit::Reward) {
         return Diagnostic::new("a budget counts the answers about a row, and all users of a batch are asked about one row")
             .expected("no `--budget`, `--filter` or `--odometer` for a policy that releases batches")
             .hint("each user is in one batch: the epsilon of one release is that of the whole run")

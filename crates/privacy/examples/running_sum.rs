@@ -3,7 +3,7 @@
 //! `cargo run -p privateer-privacy --example running_sum`
 
 use privateer_privacy::release::ChannelRelease;
-use privateer_privacy::sums::{Epochs, SumsNeed, joint};
+use privateer_privacy::sums::{SumsNeed, joint};
 use privateer_privacy::{Budget, Calibration, Channel, Query, Raw, Request, RewardFacts, Signal};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -11,8 +11,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let budget = Budget::new(Some(1.0), Some(1e-6))?;
     let request = Request { mechanism: "tree", calibration: Calibration::Tight, budget, clip: Some((0.0, 1.0)) };
     let facts = RewardFacts { bound: 1.0, noise_bound: None, range: None, noise_variance: None, rounds: 7 };
-    let need =
-        SumsNeed { n_features: 2, releases: 7, rounds: 7, epochs: Epochs::One, linear: false, batch: None, rewards_alone: false };
+    let need = SumsNeed::of_features(2, 7, 7);
     let mechanism = (joint::ENTRIES[0].build)(&request, &facts, need)?;
     println!("{}", mechanism.ledger().claimed);
     let mut sums = ChannelRelease::of(&Channel::Sums(mechanism))?;

@@ -138,15 +138,7 @@ fn sums_take_the_least_noise() {
                 if !calibration.corrects() && !matches!(entry.name, "tree" | "local-gaussian") {
                     continue; // refused: the papers print no other mechanism
                 }
-                let need = SumsNeed {
-                    n_features: 5,
-                    rounds,
-                    releases: rounds,
-                    epochs,
-                    linear: false,
-                    batch: None,
-                    rewards_alone: false,
-                };
+                let need = SumsNeed { epochs, ..SumsNeed::of_features(5, rounds, rounds) };
                 let request = Request { mechanism: entry.name, calibration, budget, clip: Some(clip) };
                 sound(&(entry.build)(&request, &facts(None, rounds), need).expect("a mechanism").ledger());
             }

@@ -5,7 +5,7 @@
 use super::accounting::sensitivity::Participation;
 use super::accounting::{Composition, Loss};
 use super::threat_model::short;
-use super::{Budget, Calibration, Claim, Delta, Epsilon, Event, Growth, Guarantee, Participations, ThreatModel, price};
+use super::{Budget, Calibration, Claim, Delta, Epsilon, Event, Factor, Growth, Guarantee, Participations, ThreatModel, price};
 use crate::planted::{self, PlantedFault};
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -124,6 +124,11 @@ impl Ledger {
             noise_formula,
             notes,
         }
+    }
+
+    /// Returns whether values are released in running sums, each user's in all that follow.
+    pub fn is_of_running_sums(&self) -> bool {
+        Factor::named(&self.mechanism).is_some()
     }
 
     /// Returns the composed loss of a user who takes part `participations` times.

@@ -262,7 +262,7 @@ pub fn largest_answer(
 /// Says in which releases a reward is.
 fn releases_words(ledger: &Ledger) -> &'static str {
     match (&ledger.event, ledger.threat_model.participations.growth) {
-        _ if Factor::named(&ledger.mechanism).is_some() => "running sums of rewards",
+        _ if ledger.is_of_running_sums() => "running sums of rewards",
         (Event::Choice { .. }, _) => "one answer of the run",
         (Event::Laplace { .. } | Event::Gaussian { .. }, Growth::OneStream) => "one sum a batch",
         _ => "one answer a round",
@@ -335,7 +335,7 @@ fn sensitivity_of(ledger: &Ledger) -> (Option<f64>, String, Option<f64>) {
             (Some(sensitivity), derivation.to_owned(), None)
         }
         (Unit::Row, _) => (None, "neighbours have released inputs of different column spaces (E16)".to_owned(), None),
-        (Unit::Reward, &Event::Gaussian { sigma, sensitivity }) if Factor::named(&ledger.mechanism).is_some() => {
+        (Unit::Reward, &Event::Gaussian { sigma, sensitivity }) if ledger.is_of_running_sums() => {
             let derivation = "|phi| <= 1 is public and a clipped reward moves by at most hi - lo (E2); times the norm of a user's \
                               columns of the factorisation";
             (Some(sensitivity), derivation.to_owned(), Some(sigma))

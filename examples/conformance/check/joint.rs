@@ -12,7 +12,7 @@ use privateer_privacy::noise::Noise;
 use privateer_privacy::printed::{dubey2021, dubey2021_local};
 use privateer_privacy::streams::tree::Tree;
 use privateer_privacy::streams::{Factorisation, PrefixSums, Shape};
-use privateer_privacy::sums::{Epochs, Spectrum, SumsEntry, SumsFacts, SumsNeed, joint, local};
+use privateer_privacy::sums::{Spectrum, SumsEntry, SumsFacts, SumsNeed, joint, local};
 use privateer_privacy::{Budget, Calibration, Raw, Request, RewardFacts};
 use serde_json::{Value, json};
 use std::collections::VecDeque;
@@ -155,15 +155,7 @@ pub fn run(file: &Value) -> Read<Value> {
     let (mechanism, mut draws, spectrum, mut found) = noise(file, m, rounds, zeta)?;
     // As printed nothing is clipped where rewards are not bounded; the stored draws have the size that the file states.
     let (need, facts) = (
-        SumsNeed {
-            n_features: m,
-            releases: rounds,
-            rounds,
-            epochs: Epochs::One,
-            linear: false,
-            batch: None,
-            rewards_alone: false,
-        },
+        SumsNeed::of_features(m, rounds, rounds),
         RewardFacts { bound, noise_bound: None, range: None, noise_variance: Some(rho * rho), rounds },
     );
     let budget = Budget::new(Some(1.0), Some(0.1))?;

@@ -49,7 +49,7 @@ pub fn released(entry: &MechanismEntry, epsilon: f64, reward: f64) -> f64 {
 
 /// What a server of `n_features` features needs that releases after every round.
 pub fn need(n_features: usize, rounds: u64) -> SumsNeed {
-    SumsNeed { n_features, ..SumsNeed::of_rewards(rounds, None) }
+    SumsNeed::of_features(n_features, rounds, rounds)
 }
 
 /// Sums over users with two features and rewards in [-1, 1], released after every round.

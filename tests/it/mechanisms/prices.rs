@@ -40,7 +40,7 @@ fn no_column_is_longer_than_priced() {
 /// A reward at a public point moves the sum by the whole clip range, in each row that a column of the tree reaches.
 #[test]
 fn rewards_at_public_points_cover_a_replaced_reward() {
-    let need = SumsNeed { n_features: 2, rewards_alone: true, ..SumsNeed::of_rewards(64, None) };
+    let need = SumsNeed { rewards_alone: true, ..SumsNeed::of_features(2, 64, 64) };
     let tree = (joint::ENTRIES[0].build)(&request("tree", 1.0), &facts(64), need).expect("a mechanism");
     let Event::Gaussian { sensitivity, .. } = tree.ledger().event else { panic!("no Gaussian noise") };
     // The first round of 64 is in the nodes of 1, 2, 4, ..., 64 rounds; rewards are in [-1, 1].

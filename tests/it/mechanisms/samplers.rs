@@ -146,15 +146,7 @@ fn channels() {
             keeps(&format!("{} at {budget:?}", entry.name), release.laws()[0], (4.0, 1.0), stated, WEIGHTS);
         }
         // Points of a sphere, up to the loss that needs too many of them.
-        let need = SumsNeed {
-            n_features: 4,
-            releases: 40,
-            rounds: 40,
-            epochs: Epochs::One,
-            linear: false,
-            batch: None,
-            rewards_alone: false,
-        };
+        let need = SumsNeed::of_features(4, 40, 40);
         let points = (privunit::ENTRY.build)(&request("privunit", budget, (-1.0, 1.0)), &facts((-1.0, 1.0)), need);
         match ChannelRelease::of(&Channel::Sums(points.expect("a mechanism"))) {
             Ok(release) => keeps("privunit", release.laws()[0], (0.0, 0.0), budget.0, WEIGHTS),
@@ -168,7 +160,7 @@ fn channels() {
                 if entry.serves == Protection::LocalSums && epochs != Epochs::One {
                     continue;
                 }
-                let need = SumsNeed { n_features, releases: 40, rounds: 40, epochs, linear: false, batch: None, rewards_alone };
+                let need = SumsNeed { epochs, rewards_alone, ..SumsNeed::of_features(n_features, 40, 40) };
                 let mechanism = (entry.build)(&request(entry.name, budget, clip), &facts(clip), need).expect("a mechanism");
                 let what = format!("{} at {budget:?} on {clip:?}, {epochs:?}, alone: {rewards_alone}", entry.name);
                 let ledger = mechanism.ledger();

@@ -8,7 +8,7 @@ use privateer_config::error::{Diagnostic, Error};
 use privateer_config::facts::Facts;
 use privateer_config::params::Args;
 use privateer_gp::posterior::Visits;
-use privateer_privacy::sums::{Epochs, SumsNeed};
+use privateer_privacy::sums::SumsNeed;
 use privateer_privacy::{Protection, Query, Released, Signal};
 
 /// Reads the policy's keys.
@@ -51,16 +51,7 @@ impl Design {
 
 impl PolicyMaker for Design {
     fn sums(&self) -> Option<SumsNeed> {
-        let n_features = self.candidates as usize;
-        Some(SumsNeed {
-            n_features,
-            releases: 1,
-            rounds: self.rounds(),
-            epochs: Epochs::One,
-            linear: false,
-            batch: None,
-            rewards_alone: false,
-        })
+        Some(SumsNeed::of_features(self.candidates as usize, 1, self.rounds()))
     }
 
     fn make(&self, _setting: &Setting) -> Result<Box<dyn Policy>, Error> {

@@ -73,13 +73,9 @@ fn prepare(
         axes,
         facts,
         need: SumsNeed {
-            n_features: table.n_features,
-            releases: keys.release.most(problem.rounds),
-            rounds: problem.rounds,
             epochs: keys.epochs,
             linear: kind.linear,
-            batch: None,
-            rewards_alone: false,
+            ..SumsNeed::of_features(table.n_features, keys.release.most(problem.rounds), problem.rounds)
         },
         norm,
         features: Arc::clone(features),

@@ -104,6 +104,14 @@ impl<T> ByText<T> {
     }
 }
 
+impl ByText<usize> {
+    /// Returns the number of a value's text, from 0 in the order in which different texts came.
+    pub fn number(&mut self, value: &impl Serialize) -> usize {
+        let next = self.len();
+        *self.entry(value).or_insert(next)
+    }
+}
+
 /// Gives equal values one place in memory.
 #[derive(Debug)]
 pub struct SharedValues<T = Value>(ByText<Arc<T>>);

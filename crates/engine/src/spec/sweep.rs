@@ -48,13 +48,17 @@ impl SweepPoints {
 
     /// Returns the number of combinations of the values of the keys below a top-level key.
     pub fn n_of(&self, section: &str) -> usize {
-        let axes = self.axes.iter().zip(&self.sections).filter(|(_, keys)| keys.contains(section));
-        axes.map(|(axis, _)| axis.len()).product()
+        self.n_where(|key| key == section)
     }
 
     /// Returns the number of combinations of the values of keys that advance alone or with keys outside of a top-level key.
     pub fn n_beside(&self, section: &str) -> usize {
-        let axes = self.axes.iter().zip(&self.sections).filter(|(_, keys)| keys.iter().any(|key| key != section));
+        self.n_where(|key| key != section)
+    }
+
+    /// Returns the number of combinations of the values of axes, one of whose top-level keys is such a key.
+    fn n_where(&self, is_one: impl Fn(&str) -> bool) -> usize {
+        let axes = self.axes.iter().zip(&self.sections).filter(|(_, keys)| keys.iter().any(|key| is_one(key)));
         axes.map(|(axis, _)| axis.len()).product()
     }
 

@@ -40,7 +40,13 @@ impl SumsNeed {
 
     /// Returns the need of a server that asks for sums of rewards alone, with at most one release after each round.
     pub fn of_rewards(rounds: u64, batch: Option<u64>) -> Self {
-        Self { n_features: 0, releases: rounds, rounds, epochs: Epochs::One, linear: false, batch, rewards_alone: false }
+        Self { batch, ..Self::of_features(0, rounds, rounds) }
+    }
+
+    /// Returns the need of a server that asks for sums of `n_features` features and of rewards, `releases` times in one epoch of these
+    /// rounds.
+    pub fn of_features(n_features: usize, releases: u64, rounds: u64) -> Self {
+        Self { n_features, releases, rounds, epochs: Epochs::One, linear: false, batch: None, rewards_alone: false }
     }
 }
 

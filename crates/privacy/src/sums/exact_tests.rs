@@ -34,8 +34,7 @@ fn protecting(
     rewards_alone: bool,
 ) -> Option<Arc<dyn SumsMechanism>> {
     let facts = RewardFacts { bound: 1.0, noise_bound: None, range: Some((0.0, 1.0)), noise_variance: Some(0.25), rounds };
-    let (mechanism, need) =
-        (entry.name, SumsNeed { n_features: M, releases, rounds, epochs, linear: false, batch: None, rewards_alone });
+    let (mechanism, need) = (entry.name, SumsNeed { epochs, rewards_alone, ..SumsNeed::of_features(M, releases, rounds) });
     let budget = Budget::new(Some(2.0), Some(1e-5)).expect("a budget");
     (entry.build)(&Request { mechanism, calibration, budget, clip: None }, &facts, need).ok()
 }
@@ -115,15 +114,7 @@ fn sums_are_right_and_noise_is_of_the_stated_size() {
 #[test]
 fn exact_rewards_alone_leave_the_matrix_as_it_is() {
     for entry in joint::ENTRIES {
-        let facts = RewardFacts { bound: 1.0, noise_bound: None, range: Some((0.0, 1.0)), noise_variance: None, rounds: 6 };
-        let need = SumsNeed { rewards_alone: true, ..SumsNeed::of_rewards(6, None) };
-        let request = Request {
-            mechanism: entry.name,
-            calibration: Calibration::Tight,
-            budget: Budget::new(Some(2.0), Some(1e-5)).expect("a budget"),
-            clip: None,
-        };
-        let exact = (entry.build)(&request, &facts, SumsNeed { n_features: M, ..need }).expect("a mechanism").exact();
+        let exact = protecting(&entry, Calibration::Tight, (6, 6), Epochs::One, true).expect("a mechanism").exact();
         let (exact, mut words, mut squares) = (exact.expect("sizes"), Entropy::seeded(5), [0.0; M]);
         for _ in 0..600 {
             let (mut privatizer, mut truth) = (exact.privatizer(), vec![0.0; 9]);

@@ -397,11 +397,8 @@ impl JointPrivatizer {
         let row = sums.round() as usize;
         let Ok(released) = sums.next_owned(&mut noise) else { return Signal::Nothing };
         let mut entries = released.into_value();
-        if !self.public.is_empty() {
-            let vector = std::mem::replace(&mut entries, self.public.clone());
-            entries.truncate(self.public.len() - vector.len());
-            entries.extend(vector);
-        }
+        let matrix = self.public.len().saturating_sub(self.z.len());
+        entries.splice(..0, self.public[..matrix].iter().copied());
         let vector = entries.len() - self.z.len();
         self.mechanism.rewards.clip.in_rewards(&mut entries[vector..]);
         if 0 < self.before.users {

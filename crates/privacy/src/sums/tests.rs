@@ -15,7 +15,7 @@ fn entries() -> Vec<SumsEntry> {
 }
 
 fn need(rounds: u64, n_features: usize) -> SumsNeed {
-    SumsNeed { n_features, releases: rounds, rounds, epochs: Epochs::One, linear: false, batch: None, rewards_alone: false }
+    SumsNeed::of_features(n_features, rounds, rounds)
 }
 
 /// A request with what a mechanism is built for.

@@ -10,7 +10,7 @@ use privateer_config::error::Error;
 use privateer_numerics::rng::Stream;
 use privateer_privacy::accounting::sensitivity::Participation;
 use privateer_privacy::printed::kusner2015;
-use privateer_privacy::sums::{Epochs, SumsNeed, exponential};
+use privateer_privacy::sums::{SumsNeed, exponential};
 use privateer_privacy::{Budget, Calibration, Query, Raw, Request, RewardFacts, Signal};
 use std::sync::Arc;
 
@@ -89,15 +89,7 @@ fn case(name: &str, noise: SumsAttackNoise, plan: &AnswerAttackPlan) -> Result<C
     };
     let rounds = CANDIDATES * PULLS;
     let facts = RewardFacts { bound: 0.5, noise_bound: Some(0.5), range: None, noise_variance: None, rounds };
-    let need = SumsNeed {
-        n_features: CANDIDATES as usize,
-        releases: 1,
-        rounds,
-        epochs: Epochs::One,
-        linear: false,
-        batch: None,
-        rewards_alone: false,
-    };
+    let need = SumsNeed::of_features(CANDIDATES as usize, 1, rounds);
     let mechanism = (exponential::ENTRY.build)(&request, &facts, need).map_err(refused)?;
     let (claim, of) = (claim(&mechanism.ledger()), Arc::clone(&mechanism));
     let attack = move |side: Side, stream: &mut Stream| {

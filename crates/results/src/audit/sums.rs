@@ -9,7 +9,7 @@ use privateer_config::error::Error;
 use privateer_numerics::rng::Stream;
 use privateer_privacy::accounting::sensitivity::Participation;
 use privateer_privacy::release::ChannelRelease;
-use privateer_privacy::sums::{Epochs, SumsEntry, SumsMechanism, SumsNeed, joint, local, privunit, shuffle};
+use privateer_privacy::sums::{SumsEntry, SumsMechanism, SumsNeed, joint, local, privunit, shuffle};
 use privateer_privacy::{
     Budget, Calibration, Channel, Delta, Ledger, Protection, Query, Raw, Released, Request, RewardFacts, Signal,
 };
@@ -204,15 +204,7 @@ fn case(entry: &SumsEntry, (noise, alone): (SumsAttackNoise, bool), plan: SumsAt
         clip: Some((-1.0, 1.0)),
     };
     let facts = RewardFacts { bound: 0.5, noise_bound: Some(0.5), range: None, noise_variance: None, rounds };
-    let need = SumsNeed {
-        n_features: FEATURES,
-        releases,
-        rounds,
-        epochs: Epochs::One,
-        linear: false,
-        batch: Some(every),
-        rewards_alone: alone,
-    };
+    let need = SumsNeed { batch: Some(every), rewards_alone: alone, ..SumsNeed::of_features(FEATURES, releases, rounds) };
     let mechanism = (entry.build)(&request, &facts, need).map_err(refused)?;
     let claim = claim_of(&mechanism.ledger(), if covered { 1 } else { participations });
     // Bits hide each other least where those of all others are likely to be the same.

@@ -57,7 +57,7 @@ pub fn merge(inputs: &[PathBuf], out: &Path) -> Result<(), Error> {
 fn agree(inputs: &[PathBuf], first: &Manifest) -> Result<(), Error> {
     let digest = |input: &Path| hash_of(disk::open(&Manifest::path(input)).ok()?).ok();
     let known = digest(&inputs[0]);
-    for input in inputs {
+    for input in &inputs[1..] {
         if known.is_some() && digest(input) == known {
             continue;
         }

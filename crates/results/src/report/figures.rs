@@ -169,8 +169,7 @@ pub(super) fn chart(run: &ReportRun, plan: &ChartPlan) -> Option<(Chart, usize)>
             lines.push((name, line));
         }
     }
-    let mut xs: Vec<f64> = xs.into_values().collect();
-    xs.dedup();
+    let xs: Vec<f64> = xs.into_values().collect();
     if xs.len() < 2 {
         return None;
     }

@@ -48,11 +48,7 @@ pub(super) fn ledger(run: &ReportRun) -> Markup {
     // Ledgers that agree in these fields share a card, and equal ones an entry of it.
     let stated = private.into_iter().flat_map(|cell| cell.info.ledger.stated().map(move |ledger| (ledger, cell)));
     let mut places = ByText::default();
-    let mut entry = |ledger: &Ledger| {
-        let next = places.len();
-        *places.entry(ledger).or_insert(next)
-    };
-    let entries = grouped(stated.map(|(ledger, cell)| (entry(ledger), (ledger, cell)))).into_iter();
+    let entries = grouped(stated.map(|(ledger, cell)| (places.number(ledger), (ledger, cell)))).into_iter();
     let entries = entries.map(|same| (same[0].0, same.into_iter().map(|(_, cell)| cell).collect()));
     let card = |(ledger, _): &LedgerEntry<'_>| (fields(ledger), ledger.mechanism.clone(), ledger.guarantee.to_string());
     let cards: Vec<Vec<LedgerEntry<'_>>> = grouped(entries.map(|entry| (card(&entry), entry)));

@@ -11,7 +11,6 @@ use super::text::{plus_minus, ratio_text, share_text, short, short_key, swept_te
 use super::words::names;
 use crate::record::{ByText, GroupedWarnings, Role, grouped_warnings, is_privacy_key};
 use maud::{Markup, html};
-use privateer_config::facts::Facts;
 use serde_json::Value;
 use std::collections::BTreeSet;
 
@@ -287,11 +286,7 @@ pub(super) fn policies_of(cells: &[&CellData]) -> String {
 /// Returns the facts: those that all cells share as a list, the others with one column per distinct set.
 pub(super) fn facts(run: &ReportRun) -> Markup {
     let mut places = ByText::default();
-    let mut place = |facts: &Facts| {
-        let next = places.len();
-        *places.entry(facts).or_insert(next)
-    };
-    let groups = grouped(run.cells.iter().map(|cell| (place(&cell.info.facts), cell)));
+    let groups = grouped(run.cells.iter().map(|cell| (places.number(&*cell.info.facts), cell)));
     let shown_groups = &groups[..groups.len().min(N_FACT_SETS)];
     let named = shown_groups.iter().flat_map(|cells| cells[0].info.facts.iter());
     let keys: Vec<&str> = once_each(named.map(|(name, _)| name.as_ref()));

@@ -13,7 +13,7 @@ use privateer_gp::Plays;
 use privateer_gp::features::exact::Exact;
 use privateer_gp::posterior::Visits;
 use privateer_privacy::Protection;
-use privateer_privacy::sums::{Epochs, SumsNeed};
+use privateer_privacy::sums::SumsNeed;
 use std::sync::Arc;
 
 type MakeBatch = Arc<dyn Fn(PolicyStart) -> Result<Box<dyn BatchPolicy>, PolicyFailure> + Send + Sync>;
@@ -124,15 +124,7 @@ impl Stage {
                 let rows = (0..table.n_points).flat_map(|point| table.row(point).iter().map(|x| x / norm)).collect();
                 let n_features = table.n_features;
                 let releases = (1 + (rounds - 1).div_ceil(*every)).min(rounds);
-                let need = SumsNeed {
-                    n_features,
-                    releases,
-                    rounds,
-                    epochs: Epochs::One,
-                    linear: false,
-                    batch: None,
-                    rewards_alone: false,
-                };
+                let need = SumsNeed::of_features(n_features, releases, rounds);
                 Ok((Some(need), Some(SumsFeatures { n_features, rows, norm })))
             }
             &Self::Choice(candidates, users) => {
@@ -145,17 +137,7 @@ impl Stage {
                     let message = format!("{candidates} candidates with {users} users each need more than {rounds} rounds");
                     return Diagnostic::new(message).hint("state more `rounds`, fewer candidates or fewer users").refuse();
                 };
-                let n_features = candidates as usize;
-                let need = SumsNeed {
-                    n_features,
-                    releases: 1,
-                    rounds: scored,
-                    epochs: Epochs::One,
-                    linear: false,
-                    batch: None,
-                    rewards_alone: false,
-                };
-                Ok((Some(need), None))
+                Ok((Some(SumsNeed::of_features(candidates as usize, 1, scored)), None))
             }
         }
     }

@@ -3,7 +3,7 @@
 use privateer_privacy::accounting::Loss;
 use privateer_privacy::accounting::sensitivity::Participation;
 use privateer_privacy::odometer::{LossByDistance, ReleaseLoss, Spend, SpentRecords, is_same_column};
-use privateer_privacy::{Event, Factor, Growth, Ledger, Unit};
+use privateer_privacy::{Event, Growth, Ledger, Unit};
 
 /// One release about one record or about all of them.
 #[derive(Debug, Clone)]
@@ -66,7 +66,7 @@ impl Fact {
     pub fn of_answer(ledger: &Ledger, source: &str, column: &str, record: u64) -> Self {
         let part = match (&ledger.threat_model.unit, ledger.clip) {
             (Unit::Reward, Some([lo, hi])) => {
-                ReadPart::of_value(column, hi - lo, law(&ledger.event, hi - lo), Factor::named(&ledger.mechanism).is_some())
+                ReadPart::of_value(column, hi - lo, law(&ledger.event, hi - lo), ledger.is_of_running_sums())
             }
             _ => match ledger.event {
                 Event::Sums {

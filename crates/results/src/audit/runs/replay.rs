@@ -9,7 +9,7 @@ use privateer_config::error::Error;
 use privateer_engine::engine::{self, CellFacts, Options, Preparation, Stop, Trace};
 use privateer_engine::env::DataFolder;
 use privateer_engine::spec::{CellEnvironment, CellPlan, Recorded, Sweep, Task};
-use privateer_privacy::{Event, Factor, Ledger};
+use privateer_privacy::{Event, Ledger};
 use std::sync::Arc;
 
 /// Default number of replayed rounds, for which the mechanisms are calibrated.
@@ -148,7 +148,7 @@ pub(super) fn attack(
 fn proof(ledger: &Ledger) -> &str {
     match (&ledger.event, ledger.mechanism.as_str()) {
         (Event::Sums { .. }, _) | (_, "local-gaussian") => "sums",
-        (_, stream) if Factor::named(stream).is_some() => "sums",
+        _ if ledger.is_of_running_sums() => "sums",
         (Event::Choice { .. }, _) => "recommendation",
         (Event::Cap { .. } | Event::Ranks { .. }, _) => "privunit",
         (_, "batch-laplace" | "batch-gaussian") => "batches",
