@@ -491,7 +491,7 @@ fn a_run_stops_when_it_is_asked_to_wherever_it_is() {
     let many = SPEC.replace("[0.5, 8.0]", &format!("[{}]", epsilons.join(", "))).replace("points = 20 ", "points = 900 ");
     here.write("many.toml", many);
     here.write("spec.toml", SPEC.replace("rounds = 20", "rounds = 60000").replace("trials = 4", "trials = 64"));
-    // A second on an idle machine. Other tests share the cores, with thousands of threads here; what this guards against takes minutes.
+    // A second on an idle machine. Other tests share the cores; what this guards against takes minutes.
     let most = Duration::from_secs(30);
     for words in [&["run", "many.toml"][..], &["run", "spec.toml"], &["run", "spec.toml", "--out", "more", "--threads", "4096"]] {
         let took = stopped_after(here, words, Duration::from_millis(700));

@@ -38,7 +38,7 @@ pub(super) fn page(run: &ReportRun, costs: &Costs, answer: &Answer, figures: &[F
                 @for line in &misleading.falsifying {
                     p.notice { b { (FALSE) } " " (with_code(line)) }
                 }
-                p.answer { (with_code(&answer.lead.join(" ").replace("ε = ", "ε\u{a0}=\u{a0}"))) }
+                p.answer { (with_code(&answer.lead.join(" ").replace("ε = ", "ε\u{a0}=\u{a0}").replace(" %", "\u{a0}%"))) }
                 @if !lead.is_empty() { (drawn(&lead)) }
                 p.meta { (overview(run)) }
                 ul.details { @for line in &answer.details { li { (with_code(line)) } } }

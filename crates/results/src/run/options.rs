@@ -16,7 +16,7 @@ pub struct RunOptions {
     pub backend: Arc<dyn Backend>,
     /// Why the backend was chosen, for the manifest, where it was chosen for the user.
     pub backend_reason: Option<String>,
-    /// Number of worker threads; one for each core if absent.
+    /// Number of worker threads, of which at most 16 for each core are started; one for each core if absent.
     pub threads: Option<usize>,
     /// What surrounds the work of each worker thread.
     pub thread_setup: ThreadSetup,
