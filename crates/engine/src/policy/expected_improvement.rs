@@ -11,7 +11,7 @@ use super::{
 use privateer_config::error::Error;
 use privateer_config::facts::Facts;
 use privateer_config::params::Args;
-use privateer_gp::posterior::Posterior;
+use privateer_gp::posterior::{MovedMoments, Posterior};
 use privateer_gp::score::Moments;
 use privateer_numerics::vectorised;
 use privateer_privacy::{Released, Signal};
@@ -41,7 +41,8 @@ impl PolicyMaker for ImprovementMaker {
 
     fn make(&self, setting: &Setting) -> Result<Box<dyn Policy>, Error> {
         let posterior = self.posterior.prior(setting, self.ridge.value(setting).map_err(Error::input)?)?;
-        Ok(Box::new(Improvement { posterior, n_points: self.n_points, bounds: Vec::new(), found: Vec::new() }))
+        let moved = if posterior.table().is_some() { None } else { MovedMoments::new(&*posterior) };
+        Ok(Box::new(Improvement { posterior, moved, n_points: self.n_points, bounds: Vec::new(), found: Vec::new() }))
     }
 
     fn facts(&self, setting: &Setting) -> Facts {
@@ -51,6 +52,8 @@ impl PolicyMaker for ImprovementMaker {
 
 struct Improvement {
     posterior: Box<dyn Posterior>,
+    /// The moments of all points, where the posterior has no table of them.
+    moved: Option<MovedMoments>,
     n_points: usize,
     /// Memory that is used again.
     bounds: Vec<f64>,
@@ -94,6 +97,29 @@ impl Best {
         }
     }
 
+    /// Considers the exact gains of the points whose moved moments gain nearly as much as the best does.
+    ///
+    /// * `bounds`, `found` — memory that is used again
+    fn consider_moved(
+        &mut self,
+        incumbent: f64,
+        moved: &MovedMoments,
+        posterior: &dyn Posterior,
+        bounds: &mut Vec<f64>,
+        found: &mut Vec<usize>,
+    ) {
+        let mut best = *self;
+        let (means, variances) = moved.all();
+        best.consider_all(incumbent, means, variances, bounds, found);
+        let floor = if SMALLEST_MOVED < best.gain { best.gain * (1.0 - DRIFT) } else { 0.0 };
+        list_from(bounds, floor, found);
+        for &point in &*found {
+            if floor <= Self::at(point, incumbent, moved.of(point)).with_gain().gain {
+                self.consider(Self::at(point, incumbent, posterior.exact(point)));
+            }
+        }
+    }
+
     /// Considers all points whose gain can be the largest, in their order.
     ///
     /// * `bounds`, `found` — memory that is used again
@@ -116,6 +142,12 @@ impl Best {
         }
     }
 }
+
+/// Share by which the gain of moved moments may differ from the exact one, a hundred times the largest in tests.
+const DRIFT: f64 = 1e-6;
+
+/// Smallest gain of moved moments that decides which points are considered; below it all are.
+const SMALLEST_MOVED: f64 = 1e-100;
 
 /// Bounds that are compared at once.
 const LANES: usize = 32;
@@ -184,9 +216,11 @@ impl Policy for Improvement {
         };
         let incumbent_mean = self.posterior.mean(incumbent);
         let mut best = Best::at(incumbent, incumbent_mean, self.posterior.exact(incumbent)).with_gain();
-        match self.posterior.table() {
-            Some(table) => best.consider_all(incumbent_mean, table.means, table.variances, &mut self.bounds, &mut self.found),
-            None => {
+        let (bounds, found) = (&mut self.bounds, &mut self.found);
+        match (self.posterior.table(), &self.moved) {
+            (Some(table), _) => best.consider_all(incumbent_mean, table.means, table.variances, bounds, found),
+            (None, Some(moved)) => best.consider_moved(incumbent_mean, moved, &*self.posterior, bounds, found),
+            (None, None) => {
                 for (point, moments) in self.posterior.all_moments().into_iter().enumerate() {
                     best.consider(Best::at(point, incumbent_mean, moments));
                 }
@@ -198,6 +232,9 @@ impl Policy for Improvement {
     fn update(&mut self, point: usize, signal: &Released<Signal>) {
         if let Some(reward) = signal.reward() {
             self.posterior.observe(point, reward);
+            if let Some(moved) = &mut self.moved {
+                moved.follow(&mut *self.posterior);
+            }
         }
     }
 
@@ -209,6 +246,39 @@ impl Policy for Improvement {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use privateer_gp::kernel::Lengthscales;
+    use privateer_gp::kernel::squared_exponential::SquaredExponential;
+    use privateer_gp::posterior::ExactPosterior;
+    use privateer_gp::score::ScoreModel;
+    use privateer_gp::{KernelGram, Points};
+    use std::sync::Arc;
+
+    #[test]
+    fn moved_moments_change_no_choice() {
+        let kernel = Arc::new(SquaredExponential::new(Lengthscales::Isotropic(0.05), 1.0));
+        let gram = Arc::new(KernelGram::new(kernel, Points::grid(1, 300, 0.0, 1.0)));
+        for ridge in [1e-6, 1e-3, 0.1, 10.0] {
+            let mut posterior = ExactPosterior::new(gram.clone(), ridge);
+            let mut moved = MovedMoments::new(&posterior).expect("covariances");
+            let mut point = 7;
+            for round in 0..150 {
+                let noise = libm::sqrt(ridge) * libm::sin(1.7 * f64::from(round));
+                posterior.observe(point, libm::sin(0.05 * point as f64) + noise);
+                moved.follow(&mut posterior);
+                let incumbent = posterior.recommend().expect("an observation");
+                let mean = posterior.mean(incumbent);
+                let start = Best::at(incumbent, mean, posterior.exact(incumbent)).with_gain();
+                let (mut by_moved, mut one_by_one) = (start, start);
+                by_moved.consider_moved(mean, &moved, &posterior, &mut Vec::new(), &mut Vec::new());
+                let all = posterior.all_moments().into_iter().enumerate();
+                all.for_each(|(point, moments)| one_by_one.consider(Best::at(point, mean, moments)));
+                assert_eq!((by_moved.point, by_moved.gain), (one_by_one.point, one_by_one.gain), "{ridge}, {round}");
+                let about = Best::at(by_moved.point, mean, moved.of(by_moved.point)).with_gain().gain;
+                assert!((about / by_moved.gain - 1.0).abs() < 0.1 * DRIFT, "{ridge}, {round}");
+                point = by_moved.point;
+            }
+        }
+    }
 
     /// Values of the closed form, by integration of max(z + x, 0) over the normal law.
     #[test]

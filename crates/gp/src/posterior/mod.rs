@@ -2,6 +2,7 @@
 //!
 //! - [`ExactPosterior`]: over the distinct visited points, through Gram columns; any kernel and domain size.
 //! - [`CovariancePosterior`]: over all points of a small domain.
+//! - [`MovedMoments`]: the moments of all points, moved along with a posterior.
 //! - [`FeaturePosterior`]: over a shared feature table.
 //! - [`SketchedPosterior`]: over a Nystrom dictionary of the trial.
 //! - [`RootModel`]: over features, with a root of the posterior covariance to draw from.
@@ -19,6 +20,7 @@ mod features;
 mod linear;
 #[cfg(test)]
 mod linear_tests;
+mod moved;
 mod root;
 mod rotation;
 mod rounding;
@@ -39,6 +41,7 @@ pub use covariance::CovariancePosterior;
 pub use design::Design;
 pub use exact::ExactPosterior;
 pub use features::FeaturePosterior;
+pub use moved::MovedMoments;
 pub use root::RootModel;
 pub use sketched::{DomainRoot, SketchedPosterior};
 pub use sums::{Repair, SumsPosterior, SumsUpdate, Unusable};

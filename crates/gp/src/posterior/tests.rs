@@ -9,7 +9,7 @@ use std::sync::Arc;
 /// Returns a squared-exponential covariance on `n` equispaced points of [0, 1].
 ///
 /// Its numerical rank is far below `n`.
-fn smooth(n: usize, lengthscale: f64) -> Arc<dyn GramSource> {
+pub fn smooth(n: usize, lengthscale: f64) -> Arc<dyn GramSource> {
     let x = |i: usize| i as f64 / (n - 1) as f64;
     let values = (0..n * n)
         .map(|e| {

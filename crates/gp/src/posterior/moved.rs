@@ -1,0 +1,106 @@
+//! Posterior means and variances of every point of a domain, moved by each observation.
+//!
+//! With K points visited, one exact variance costs K² multiply-adds, and moving a mean and a variance costs K. What is moved drifts
+//! from the exact moments by the rounding errors of the updates, until the posterior is rebuilt.
+
+use super::Posterior;
+use crate::score::{Basis, Change, GramSource, Moments};
+use privateer_numerics::linalg::add_rows_wide;
+use privateer_numerics::vectorised;
+use std::sync::Arc;
+
+/// The moments of every point, over the kept covariances of the visited ones: 8 N K bytes.
+#[derive(Debug)]
+pub struct MovedMoments {
+    gram: Arc<dyn GramSource>,
+    /// `k(z, ·)` of each visited point z.
+    columns: Vec<Vec<f64>>,
+    /// `p` of the current streak at every point.
+    p: Vec<f64>,
+    means: Vec<f64>,
+    variances: Vec<f64>,
+}
+
+impl MovedMoments {
+    /// Starts at the prior of a posterior without observations; `None` if it is not over the covariances of points.
+    pub fn new(posterior: &dyn Posterior) -> Option<Self> {
+        let gram = match (posterior.basis(), posterior.own_gram()) {
+            (Basis::Gram(gram), _) => gram,
+            (_, own) => Arc::clone(own?),
+        };
+        let n = gram.n_points();
+        let variances = (0..n).map(|point| gram.diagonal(point)).collect();
+        Some(Self { gram, columns: Vec::new(), p: vec![0.0; n], means: vec![0.0; n], variances })
+    }
+
+    /// Returns the means and the variances of all points.
+    pub fn all(&self) -> (&[f64], &[f64]) {
+        (&self.means, &self.variances)
+    }
+
+    /// Returns the moments of one point.
+    pub fn of(&self, point: usize) -> Moments {
+        Moments { mean: self.means[point], variance: self.variances[point] }
+    }
+
+    /// Applies what the posterior has observed since the last call.
+    pub fn follow(&mut self, posterior: &mut dyn Posterior) {
+        match posterior.change() {
+            Change::None => {}
+            Change::Row { row, scale, mean_step, repeated, rebuilt: false } => {
+                if !repeated {
+                    for &point in &posterior.basis_points()[self.columns.len()..] {
+                        let mut column = vec![0.0; self.p.len()];
+                        self.gram.column(point as usize, 0, &mut column);
+                        self.columns.push(column);
+                    }
+                    self.p.fill(0.0);
+                    add_rows_wide(row, |visited| &self.columns[visited], &mut self.p);
+                }
+                step(&self.p, scale, mean_step, &mut self.means, &mut self.variances);
+            }
+            _ => {
+                let exact = posterior.all_moments();
+                (self.means, self.variances) = exact.into_iter().map(|moments| (moments.mean, moments.variance)).unzip();
+            }
+        }
+        posterior.screened();
+    }
+}
+
+vectorised! {
+    fn step(p: &[f64], scale: f64, mean_step: f64, means: &mut [f64], variances: &mut [f64]) {
+        for ((p, mean), variance) in p.iter().zip(means).zip(variances) {
+            *mean += mean_step * p;
+            let fall = scale * p;
+            let left = *variance - fall * fall;
+            *variance = if left < 0.0 { 0.0 } else { left };
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::posterior::tests::smooth;
+    use crate::posterior::{ExactPosterior, REBUILD_EVERY};
+
+    /// New points, streaks, returns to known points and a rebuild.
+    #[test]
+    fn moved_moments_are_the_exact_ones() {
+        let mut posterior = ExactPosterior::new(smooth(60, 0.1), 0.04);
+        let mut moved = MovedMoments::new(&posterior).expect("covariances");
+        for i in 0..REBUILD_EVERY as usize + 40 {
+            let point = if i < 100 { i * i % 60 } else { i / 50 % 60 };
+            posterior.observe(point, libm::sin(i as f64));
+            moved.follow(&mut posterior);
+            if i < 200 || REBUILD_EVERY as usize - 3 < i {
+                for (point, exact) in posterior.all_moments().into_iter().enumerate() {
+                    let Moments { mean, variance } = moved.of(point);
+                    let distance = (mean - exact.mean).abs().max((variance - exact.variance).abs());
+                    assert!(distance < 1e-11, "{i}, {point}: {distance:e}");
+                }
+            }
+        }
+    }
+}
