@@ -36,10 +36,7 @@ impl fmt::Display for BadReward {
     }
 }
 
-/// Runs a part of a round.
-///
-/// # Errors
-/// The first reward that is not finite; any other panic goes on.
+/// Runs a part of a round; returns the first reward that is not finite, and lets any other panic go on.
 pub(crate) fn catch_bad_reward<T>(work: impl FnOnce() -> T) -> Result<T, BadReward> {
     catch_unwind(AssertUnwindSafe(work)).map_err(|panic| match panic.downcast::<BadReward>() {
         Ok(bad) => *bad,

@@ -133,9 +133,6 @@ impl DomainPlan {
     }
 
     /// Returns the product of axes, if the domain is one: at least two points on each axis.
-    ///
-    /// # Errors
-    /// [`Error::TooLarge`] if the product needs too much memory.
     pub fn product(&self, kernel: &Arc<dyn Kernel>, context: &BuildContext<'_>) -> Result<Option<ProductDomain>, Error> {
         if self.kind != DomainKind::Axes {
             return Ok(None);
@@ -153,9 +150,6 @@ impl DomainPlan {
     }
 
     /// Returns the points.
-    ///
-    /// # Errors
-    /// [`Error::TooLarge`] with the memory that the domain and one trial on it would need.
     pub fn build(&self, context: &BuildContext<'_>) -> Result<Points, Error> {
         let (n, d) = (self.n_points(), self.dimension());
         // Memory for the coordinates, and for function, mean, variance and score of one trial.

@@ -61,9 +61,6 @@ impl FunctionPlan {
     }
 
     /// Builds points and covariance; a small domain stores the whole Gram matrix as a table.
-    ///
-    /// # Errors
-    /// [`Error::TooLarge`] if the domain needs too much memory.
     pub fn build(&self, context: &BuildContext<'_>) -> Result<FunctionDomain, Error> {
         let points = self.domain.build(context)?;
         let Some(kernel) = self.kernel.clone() else {
@@ -103,9 +100,6 @@ impl FunctionPlan {
     }
 
     /// Makes the instance of a function over a product domain from the values of its rows.
-    ///
-    /// # Errors
-    /// As [`Instance::over_axes`], and for decision sets, which a product does not support.
     pub fn instance_over(&self, product: &ProductDomain, rows: Vec<f64>, rounds: u64) -> Result<Instance, Error> {
         if self.sets != SetsPlan::Whole || self.output != Output::Raw {
             return Diagnostic::new("`sets` and `output` need points that can be listed")

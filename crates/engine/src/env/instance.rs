@@ -18,9 +18,6 @@ const SMALLEST_RANGE: f64 = 1e-6;
 const HUGE: f64 = 1e100;
 
 /// Checks that mean rewards lie in the range that the noise needs.
-///
-/// # Errors
-/// The first that lies outside, with this hint.
 pub(super) fn within_range(values: &[f64], noise: &dyn Noise, hint: &str) -> Result<(), Error> {
     let Some((lo, hi)) = noise.range() else { return Ok(()) };
     match values.iter().find(|value| !(lo..=hi).contains(*value)) {
@@ -147,9 +144,6 @@ impl Instance {
     }
 
     /// Counts regret in shares of the largest mean before `centre` was subtracted and `scale` divided.
-    ///
-    /// # Errors
-    /// Unless that mean is above 0.
     pub(crate) fn relative(self, centre: f64, scale: f64) -> Result<Self, Error> {
         let largest = self.best_mean * scale + centre;
         if largest.is_nan() || largest <= 0.0 {

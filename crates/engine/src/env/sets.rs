@@ -56,9 +56,6 @@ impl SetsPlan {
     }
 
     /// Prepares the sets of a function with these values; `None` for the whole domain.
-    ///
-    /// # Errors
-    /// [`Error::Input`] if the domain has too few points of a kind.
     pub fn sets(self, values: &[f64]) -> Result<Option<Sets>, Error> {
         let few = |kind: &str, has: usize, needs: usize| {
             Diagnostic::new(format!("a decision set needs {needs} {kind}, and the domain has {has}")).hint(

@@ -210,9 +210,6 @@ pub trait PolicyMaker: Send + Sync {
     fn make(&self, setting: &Setting) -> Result<Box<dyn Policy>, Error>;
 
     /// Makes the group that proposes for several trials, given by number and setting; `None` where each policy proposes.
-    ///
-    /// # Errors
-    /// If the algorithm cannot start.
     fn group(&self, _trials: &[(u64, &Setting)]) -> Result<Option<PolicyGroup>, Error> {
         Ok(None)
     }

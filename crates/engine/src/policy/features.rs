@@ -101,9 +101,6 @@ impl FeaturesPlan for random_fourier::RandomFourier {
 }
 
 /// Builds the map of these features over the bounding box of the problem's points.
-///
-/// # Errors
-/// As [`quadrature_fourier::QuadratureMap::new`], and for a problem without coordinates or kernel.
 pub fn quadrature_map(
     plan: quadrature_fourier::QuadratureFourier,
     problem: &Problem,

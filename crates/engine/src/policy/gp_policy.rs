@@ -90,9 +90,6 @@ impl Ridge {
     }
 
     /// Returns the number in this setting.
-    ///
-    /// # Errors
-    /// If the variance of a released reward is unknown, zero or beyond the largest ridge.
     pub(super) fn value(self, setting: &Setting) -> Result<f64, Diagnostic> {
         let Self::Stated(ridge) = self else {
             let variance = NoiseScale::deviation(setting).map(|deviation| deviation.value * deviation.value);

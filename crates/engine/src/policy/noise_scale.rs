@@ -18,9 +18,6 @@ impl NoiseScale {
     const UNUSED: Self = Self { value: 0.0, source: "" };
 
     /// Returns the scale for an exploration factor of this kind.
-    ///
-    /// # Errors
-    /// If the noise has neither a bound nor a known variance.
     pub fn of(beta: ExplorationFactor, setting: &Setting) -> Result<Self, Diagnostic> {
         let found = match beta {
             ExplorationFactor::Constant { .. } => return Ok(Self::UNUSED),

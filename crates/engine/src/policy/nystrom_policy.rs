@@ -104,9 +104,6 @@ impl Sketch {
     }
 
     /// Prepares the posterior for one problem.
-    ///
-    /// # Errors
-    /// If a fixed dictionary does not suit the domain, or the ridge is too small for f64 over the horizon.
     pub fn prepare(&self, problem: &Problem) -> Result<PreparedSketch, Error> {
         let gram = &problem.shared()?.gram;
         let fixed = match &self.resample {

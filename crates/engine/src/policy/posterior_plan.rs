@@ -65,9 +65,6 @@ impl PosteriorPlan {
     }
 
     /// Builds the feature table, if there is one.
-    ///
-    /// # Errors
-    /// As the feature map's, and for features over inputs that are not known before the first trial.
     pub fn prepare(&self, problem: &Problem) -> Result<PreparedPosterior, Error> {
         Ok(match (self, &problem.inputs) {
             (Self::Exact(_), KnownInputs::Shared(SharedInputs { gram, .. })) => {
@@ -116,9 +113,6 @@ impl PreparedPosterior {
     }
 
     /// Returns the prior of one trial.
-    ///
-    /// # Errors
-    /// As [`InputNoiseModel::covariance`], and for a trial without the released inputs that it needs.
     pub fn prior(&self, setting: &Setting, ridge: f64) -> Result<Box<dyn Posterior>, Error> {
         Ok(match self {
             Self::Exact(gram, bound) if CovariancePosterior::suits(gram.n_points(), *bound, ridge) => {

@@ -127,9 +127,6 @@ impl TableCache {
     /// Returns the table of an equal plan and its [`Plays::prior_bound`] if they exist, else builds them.
     ///
     /// Other threads wait while a table is being built.
-    ///
-    /// # Errors
-    /// As [`FeaturesPlan::build`].
     pub fn table(&self, plan: &dyn FeaturesPlan, problem: &Problem) -> Result<(Arc<FeatureTable>, f64), Error> {
         let mut tables = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let key = format!("{plan:?}");

@@ -97,9 +97,6 @@ pub struct SumsServer {
 
 impl SumsServer {
     /// Creates the server before its first round.
-    ///
-    /// # Errors
-    /// If beta needs the scale of the noise and it is unknown.
     pub(super) fn new(shared: Arc<SumsPolicyShared>, facts: SumsFacts, setting: &Setting) -> Result<Self, Error> {
         let reward = &setting.facts;
         let half_range = facts.clip.or(reward.range).map(|(lo, hi)| 0.5 * (hi - lo));

@@ -40,9 +40,6 @@ impl Moment {
     /// Returns the stated or estimated bound; `None` where it follows from known facts.
     ///
     /// * `of` — returns the moment of order `order` of the train readings
-    ///
-    /// # Errors
-    /// If there are no train readings to estimate it on.
     pub fn given(
         self,
         policy: &str,
@@ -161,9 +158,6 @@ impl TailMoments {
     /// * `v = B² + c`, to the power `order / 2` for moments of a lower order.
     /// * Where R is unknown, the variance of the noise replaces R²; where that is unknown, the part of the clip range beyond B
     ///   replaces R.
-    ///
-    /// # Errors
-    /// If a constant is missing; the message names the key that supplies it.
     pub fn of(policy: &str, setting: &Setting, reward: Moment, noise: Moment, order: f64) -> Result<Self, Diagnostic> {
         let (facts, released) = (&setting.facts, &setting.released);
         let square = |noise: f64| noise * noise;

@@ -12,9 +12,6 @@ const MOST_SEGMENTS: usize = 32;
 ///
 /// A segment after an array of tables is an index, a label, a kind, or `*` for all. A segment in double quotes may contain
 /// dots, as keys of TOML do. `key_span` is the place of the path, where mistakes in names are reported.
-///
-/// # Errors
-/// If the path leads nowhere; the message names the segment.
 pub fn set(table: &mut Table, path: &str, key_span: Option<&Span>, node: &Node) -> Result<(), Diagnostic> {
     let segments = segments(path);
     if MOST_SEGMENTS < segments.len() {

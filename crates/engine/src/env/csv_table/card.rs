@@ -60,9 +60,6 @@ impl Spread {
 
 impl ColumnCard {
     /// Reads every column of a file.
-    ///
-    /// # Errors
-    /// As [`super::read_table`], except for cells that are no numbers.
     pub fn read(path: &Path) -> Result<Vec<Self>, Error> {
         let mut columns: Vec<Self> = Vec::new();
         let take = |at: usize, cell: &str, numbers: &mut super::dialect::Numbers| {

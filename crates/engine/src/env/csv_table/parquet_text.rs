@@ -5,9 +5,6 @@ use privateer_config::input::Input;
 use std::path::Path;
 
 /// Returns the rows as CSV with a header; a missing value is an empty field.
-///
-/// # Errors
-/// An input error if the file is damaged, has a column of lists or groups, or is too large as text.
 #[cfg(feature = "parquet")]
 pub(super) fn parquet_text(path: &Path, bytes: Vec<u8>, input: Input<'_>) -> Result<String, Error> {
     use parquet::file::reader::{FileReader, SerializedFileReader};

@@ -19,9 +19,6 @@ pub struct CsvShape {
 
 impl CsvShape {
     /// Computes the shape of a file, plain or gzip.
-    ///
-    /// # Errors
-    /// As [`super::read_table`], except for the numbers.
     pub fn read(path: &Path) -> Result<Self, Error> {
         let text = read_text(path, MOST_BYTES)?;
         let refused = |error: csv::Error| Diagnostic::new(format!("`{}` is not CSV: {error}", path.display())).error();

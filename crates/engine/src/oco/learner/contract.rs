@@ -32,9 +32,6 @@ pub trait Learner: Send {
 /// What a trial learns does not depend on the others.
 pub trait LearnerBatch: Send {
     /// Observes the next sample of each trial, in order.
-    ///
-    /// # Errors
-    /// As [`Learner::observe`].
     fn observe_all(&mut self, samples: Vec<Raw<Sample<'_>>>, streams: &mut [LearnerStreams]) -> Result<(), Error>;
 
     /// Returns the current answer of a trial of the batch.
@@ -167,9 +164,6 @@ impl GradientRequest {
     }
 
     /// Returns the terms of the calibration over a setting.
-    ///
-    /// # Errors
-    /// As [`Request::budget_over`], or for a loss whose gradients are unbounded.
     pub fn terms(&self, setting: &Setting) -> Result<Terms, Refusal> {
         let budget = self.spec.budget_over(setting.rounds)?;
         self.spec.check_participation(setting.rounds)?;
@@ -223,9 +217,6 @@ impl GradientRequest {
     }
 
     /// Returns the factorisation of prefix sums over this number of rounds.
-    ///
-    /// # Errors
-    /// If there is none of the stated name.
     pub fn factorisation(&self, rounds: u64, participation: Participation) -> Result<Arc<dyn Factorisation>, Refusal> {
         let name = automatic_for_streams(self.factorisation, Protects::PrefixSums, self.spec.calibration, participation, rounds);
         quote::factorisation(name, rounds, participation).ok_or_else(|| {
@@ -242,9 +233,6 @@ impl GradientRequest {
     }
 
     /// Returns whether vectors receive generalised Gaussian noise.
-    ///
-    /// # Errors
-    /// If the mechanism is not one for vectors.
     pub fn generalized(&self) -> Result<bool, Refusal> {
         let message = match automatic(self.spec.mechanism, Protects::Gradients, self.spec.calibration) {
             "generalized-gaussian" => return Ok(true),
@@ -256,9 +244,6 @@ impl GradientRequest {
     }
 
     /// Returns the name and the noise of one gradient per sample; `auto` takes the least in the tight calibration.
-    ///
-    /// # Errors
-    /// If the mechanism is not one for vectors.
     pub fn step_noise(&self, terms: &Terms) -> Result<(&'static str, PricedNoise<VectorLaw>), Refusal> {
         const SPHERE: &str = "privunit";
         if self.spec.mechanism == SPHERE {

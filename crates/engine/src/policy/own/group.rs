@@ -62,10 +62,6 @@ impl PolicyGroup {
     }
 
     /// Returns the next point of each trial, all of which are given.
-    ///
-    /// # Errors
-    /// If the algorithm fails or panics, or returns a wrong number of points, a point that may not be played, or a batch without
-    /// users or of too few.
     pub fn ask(&mut self, mut trials: Vec<TrialView<'_>>) -> Result<Vec<usize>, Error> {
         let round = trials.first().map_or(0, |trial| trial.round);
         let Self { policy, label, batches, stage, .. } = self;
@@ -163,9 +159,6 @@ impl PolicyGroup {
     }
 
     /// Returns the point that the trial at this place recommends, if the algorithm says one.
-    ///
-    /// # Errors
-    /// If the algorithm panics, or recommends a point that does not exist.
     pub fn recommend(&self, place: usize) -> Result<Option<usize>, Error> {
         let failed = |why: String| failure(&self.label, "its recommendation", why);
         let point = guarded(|| self.policy.recommend(place)).map_err(failed)?;
