@@ -19,7 +19,6 @@ use privateer_gp::{TableGram, TrainReadings};
 use privateer_numerics::rng::Purpose;
 use std::sync::Arc;
 
-/// Reads the environment's keys.
 pub fn parse(args: &Args<'_>) -> EnvironmentPlan {
     let synthetic = args.flag("synthetic", "use a generated table of the same shape instead of the files", false);
     let synthetic = SyntheticSubstitute::parse(args, synthetic);
@@ -170,7 +169,6 @@ fn index_column(table: &CsvTable) -> Option<String> {
     (counts_up(&first) || has_gaps).then(|| table.header.as_ref().map_or_else(|| "1".to_owned(), |names| names[0].clone()))
 }
 
-/// Says what a table of readings holds.
 fn card(file: &str, table: &CsvTable, means: &[f64]) -> String {
     let spread = |numbers: &[f64]| Spread::of(numbers.iter().copied()).map_or(String::new(), |spread| spread.words());
     let dropped = dropped(table.dropped_rows.len());

@@ -4,7 +4,6 @@ use privateer_config::error::Error;
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
-/// A reward that is not finite, and the point at which it was drawn.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct BadReward {
     pub(super) reward: f64,
@@ -18,9 +17,6 @@ impl BadReward {
         resume_unwind(Box::new(self))
     }
 
-    /// Returns the error of the round.
-    ///
-    /// * `cell` — the cell's label
     pub(crate) fn in_round(&self, cell: &str, trial: u64, round: u64) -> Error {
         Error::Failed {
             problem: format!("{self}, in round {round} of trial {trial} of `{cell}`"),

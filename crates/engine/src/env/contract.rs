@@ -13,7 +13,6 @@ use privateer_numerics::rng::Streams;
 use privateer_privacy::RewardFacts;
 use std::sync::Arc;
 
-/// Builds what all trials of an environment share.
 type Build<T> = dyn Fn(&BuildContext<'_>) -> Result<T, Error> + Send + Sync;
 
 /// Describes an environment as read from a spec: over points, or (`T = Contextual`) of users with contexts.
@@ -77,7 +76,6 @@ impl BuildContext<'_> {
     }
 }
 
-/// Draws the function of one trial with its noise; fails if it does not suit the noise or the unit of regret.
 type Draw = dyn Fn(u64) -> Result<Instance, Error> + Send + Sync;
 
 /// Represents a problem, shared by all trials.

@@ -46,7 +46,6 @@ pub struct CuratedLedger {
     pub sigma: f64,
     /// Privacy loss of one row.
     pub epsilon: f64,
-    /// Failure probability.
     pub delta: f64,
     /// The promise of the release, in its own words.
     pub ledger: ReleaseLedger,

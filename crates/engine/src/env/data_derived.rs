@@ -87,7 +87,6 @@ impl DeclaredPublic {
 /// Numbers that a problem took from its data.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct DerivedNumbers {
-    /// Numbers that the spec declares public.
     pub declared: Vec<DataDerived>,
     /// Numbers that are neither declared public nor covered by the privacy budget.
     pub undeclared: Vec<DataDerived>,

@@ -100,7 +100,6 @@ impl DataFolder {
         !self.allows(path) && path.parent().is_some_and(|folder| self.allows(folder)) && path.symlink_metadata().is_ok()
     }
 
-    /// Returns the folders in the order in which they are searched.
     fn folders(&self) -> impl Iterator<Item = &Path> {
         self.beside.iter().map(PathBuf::as_path).chain([self.root()])
     }

@@ -65,7 +65,6 @@ pub struct GridShape {
 }
 
 impl DomainPlan {
-    /// Reads the key `domain`.
     pub fn parse(args: &Args<'_>, place: Place) -> Self {
         let (doc, kinds): (_, &[&'static str]) = match place {
             Place::Anywhere => ("where the function lives: a grid, uniformly random points of a cube, or of a ball", &ANYWHERE),
@@ -119,7 +118,6 @@ impl DomainPlan {
         Self { kind, edges, points }
     }
 
-    /// Returns the number of coordinates.
     pub fn dimension(&self) -> usize {
         self.edges.len()
     }

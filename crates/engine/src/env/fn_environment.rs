@@ -13,9 +13,7 @@ use privateer_numerics::rng::{Purpose, Stream};
 use std::fmt;
 use std::sync::Arc;
 
-/// Draws one reward at a point.
 type DrawReward = Arc<dyn Fn(&[f64], &mut Stream) -> f64 + Send + Sync>;
-/// Returns the mean reward at a point.
 type MeanReward = Arc<dyn Fn(&[f64]) -> f64 + Send + Sync>;
 
 /// Number of rewards that are drawn at each point where no mean is stated.
@@ -189,7 +187,6 @@ impl FnEnvironment {
     }
 }
 
-/// Returns the error for a reward that is not finite.
 fn not_finite(problem: String) -> Error {
     Diagnostic::new(problem).hint("return a finite number for every point and draw").error()
 }
@@ -205,7 +202,6 @@ impl From<FnEnvironment> for EnvironmentPlan {
     }
 }
 
-/// Rewards that the function draws.
 struct FnNoise {
     points: Points,
     reward: DrawReward,

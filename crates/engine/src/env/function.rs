@@ -42,7 +42,6 @@ pub(super) fn parse_point_kernel(args: &Args<'_>, refusal: &str, expected: &str)
 }
 
 impl FunctionPlan {
-    /// Reads `domain`, `kernel`, `noise`, `bound`, `output`, `sets`, `regret`.
     pub fn parse(args: &Args<'_>, place: Place) -> Self {
         let kernel = parse_point_kernel(
             args,
@@ -138,7 +137,6 @@ impl FunctionPlan {
     }
 }
 
-/// States the rescaling of a trial's function.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Output {
     Raw,
@@ -176,7 +174,6 @@ impl Output {
     }
 }
 
-/// Holds the points and the covariance of a function environment.
 #[derive(Clone)]
 pub struct FunctionDomain {
     pub points: Points,

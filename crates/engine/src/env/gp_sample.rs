@@ -11,7 +11,6 @@ use privateer_config::params::Args;
 use privateer_gp::features::exact;
 use privateer_gp::sample::{GridSampler, sample_gp};
 
-/// Reads the environment's keys.
 pub fn parse(args: &Args<'_>) -> EnvironmentPlan {
     let tolerance =
         args.number("tolerance", "prior variance that a draw may leave out, as a share").above(0.0).below(1.0).or(1e-10);

@@ -51,12 +51,9 @@ pub struct Instance {
     best_mean: f64,
 }
 
-/// States the unit in which regret is counted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RegretUnit {
-    /// The unit of the reward.
     Raw,
-    /// Fractions of the largest mean reward.
     Relative,
 }
 
@@ -71,7 +68,6 @@ impl RegretUnit {
         ("unit of regret", words.into())
     }
 
-    /// Reads the key `regret`.
     pub fn parse(args: &Args<'_>, default: &'static str) -> Self {
         match args.word(
             "regret",
@@ -160,7 +156,6 @@ impl Instance {
         Self { units, ..self }
     }
 
-    /// Returns how values of the data become rewards, if clip ranges are stated in units of the data.
     pub(crate) fn value_units(&self) -> Option<ValueUnits> {
         self.units
     }

@@ -5,7 +5,6 @@ use super::test_function::{TestEnvironment, ackley, branin, camelback, hartmann,
 use super::{EnvironmentPlan, arms_table, gp_sample, points_table, rkhs};
 use privateer_config::params::{List, Named};
 
-/// The registered environments.
 pub static ENVIRONMENTS: List<EnvironmentPlan> = &[
     Named::new("rkhs", "random functions in the kernel's space", "Zhou2021", rkhs::parse),
     Named::new("gp-sample", "draws of the Gaussian process", "Srinivas2010", gp_sample::parse),

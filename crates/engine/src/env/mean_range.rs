@@ -7,9 +7,7 @@ use privateer_privacy::RewardFacts;
 /// The public range in which mean rewards lie.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct MeanRange {
-    /// The least mean reward that may be.
     pub low: f64,
-    /// The largest mean reward that may be.
     pub high: f64,
 }
 
@@ -32,7 +30,6 @@ impl MeanRange {
         self.high.abs().max(self.low.abs())
     }
 
-    /// Returns what is public of a reward whose mean lies in this range.
     pub(super) fn facts(self, noise: &dyn Noise, rounds: u64) -> RewardFacts {
         // [-(B + R), B + R] follows from a bound alone, and needs no range of its own.
         let own = (self.low != -self.high).then(|| noise.bound().map(|most| (self.low - most, self.high + most))).flatten();

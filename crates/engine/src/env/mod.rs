@@ -2,7 +2,7 @@
 //!
 //! **Invariant:** an environment never sees a policy, and returns observations only sealed (as [`privateer_privacy::Raw`]).
 
-pub mod arms_table;
+mod arms_table;
 mod bad_reward;
 pub mod contextual;
 mod contract;
@@ -13,15 +13,15 @@ mod data_folder;
 mod domain;
 mod fn_environment;
 mod function;
-pub mod gp_sample;
+mod gp_sample;
 mod instance;
 pub mod list;
 mod mean_range;
 pub mod noise;
-pub mod points_table;
+mod points_table;
 mod population;
 mod replicates;
-pub mod rkhs;
+mod rkhs;
 mod sets;
 mod synthetic;
 pub mod test_function;

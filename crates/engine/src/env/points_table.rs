@@ -19,7 +19,6 @@ use privateer_numerics::rng::Purpose;
 use std::path::Path;
 use std::sync::Arc;
 
-/// Reads the environment's keys.
 pub fn parse(args: &Args<'_>) -> EnvironmentPlan {
     let refusal = "points with coordinates need a kernel between points";
     let kernel = parse_point_kernel(args, refusal, "`squared-exponential`, `matern` or `linear`");
@@ -296,7 +295,6 @@ impl PointsTable {
         Ok((values, ValueUnits { log: self.log, minimise: self.minimise, centre, scale }))
     }
 
-    /// Divides the columns by their scales.
     fn scale(&self, inputs: &mut [Vec<f64>]) -> Result<(), Error> {
         let Some(scales) = &self.scales else { return Ok(()) };
         if scales.len() != inputs.len() || scales.iter().any(|&scale| scale <= 0.0) {

@@ -38,7 +38,6 @@ impl Replicates {
         Self { starts: (0..=table.rows).collect(), rows: (0..table.rows).map(|row| table.row_in_file(row)).collect() }
     }
 
-    /// Returns the number of distinct points.
     pub fn n_points(&self) -> usize {
         self.starts.len() - 1
     }

@@ -9,7 +9,6 @@ use privateer_config::params::Args;
 use privateer_gp::sample::{Weights, rkhs_function};
 use privateer_numerics::rng::Stream;
 
-/// Reads the environment's keys.
 pub fn parse(args: &Args<'_>) -> EnvironmentPlan {
     let centres = args.count("centres", "p: terms of the sum, centres uniform on the domain").between(1, 1_000_000).or(100);
     let doc = "each uniform on [-1, 1], or all uniform on the simplex (not negative, with sum 1)";

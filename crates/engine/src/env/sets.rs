@@ -7,26 +7,20 @@ use privateer_numerics::rng::Stream;
 /// States the points that are allowed in a round, as read from a spec.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum SetsPlan {
-    /// The whole domain, in every round.
     Whole,
     /// This number of distinct points of the domain, redrawn every round.
     Random {
-        /// Number of points of a set.
         points: usize,
     },
     /// One point of mean at least `good`, others of at most `bad` [Dubey2021, section 6.1].
     Gap {
-        /// Number of points of a set.
         points: usize,
-        /// Least mean of the good point.
         good: f64,
-        /// Largest mean of the other points.
         bad: f64,
     },
 }
 
 impl SetsPlan {
-    /// Reads the key `sets`.
     pub fn parse(args: &Args<'_>) -> Self {
         let doc = "points that may be played in a round: the whole domain, a number of points drawn each round, or one good point among bad ones";
         let Some(variant) = args.variant("sets", doc, &["whole", "random", "gap"], Some("whole")) else { return Self::Whole };
@@ -96,7 +90,6 @@ impl SetsPlan {
 /// Marks take time in proportion to those points, sorting to the set.
 const MARKED: usize = 64;
 
-/// Draws the decision sets of one function.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Sets {
     size: usize,

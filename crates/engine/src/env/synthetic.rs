@@ -8,7 +8,6 @@ use privateer_config::facts::Fact;
 use privateer_config::params::Args;
 use privateer_numerics::rng::Stream;
 
-/// Returns the fact for the manifest that the data are synthetic.
 pub(super) fn synthetic_fact() -> Fact {
     ("synthetic", "generated, not the published data".into())
 }
@@ -35,7 +34,6 @@ impl SyntheticSubstitute {
         wanted.then_some(shape)
     }
 
-    /// Returns the size of both tables, in bytes.
     pub fn needs_bytes(&self) -> f64 {
         8.0 * self.arms as f64 * (self.train_rows + self.test_rows) as f64
     }
@@ -72,10 +70,8 @@ impl SyntheticSubstitute {
     }
 }
 
-/// Number of smooth bumps of the common level.
 const BUMPS: usize = 4;
 
-/// Number of clusters of the rows in a table of points.
 const CLUSTERS: usize = 12;
 
 /// Generates a table of points with a value: `inputs` columns in clusters, then the value.

@@ -3,11 +3,9 @@
 /// Holds how an environment makes rewards of the values of a column: logarithm, sign, centre and scale, in this order.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ValueUnits {
-    /// Whether the logarithm is taken.
     pub log: bool,
     /// Whether small values are good.
     pub minimise: bool,
-    /// Subtracted.
     pub centre: f64,
     /// Divides; above 0.
     pub scale: f64,

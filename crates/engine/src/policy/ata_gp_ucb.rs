@@ -24,7 +24,6 @@ use std::sync::Arc;
 
 const NAME: &str = "ata-gp-ucb";
 
-/// Reads the policy's keys.
 pub fn parse(args: &Args<'_>) -> PolicyPlan {
     let (sketch, tails) = (Sketch::parse(args, ExplorationFactor::parse_measuring(args)), TailKeys::parse(args));
     PolicyPlan::new(move |problem| Ok(Box::new(AtaMaker { sketch: sketch.prepare(problem)?.truncating().into(), tails })))
@@ -87,7 +86,6 @@ struct AtaPolicy {
 }
 
 impl AtaPolicy {
-    /// Returns `ln(4 m T / failure)`.
     fn logarithm(&self) -> f64 {
         let PreparedSketch { keys, rounds, .. } = &*self.model.shared;
         libm::log(4.0 * self.model.posterior.m().max(1) as f64 * *rounds as f64 / keys.failure_prob)

@@ -20,7 +20,6 @@ use privateer_privacy::sums::SumsNeed;
 use privateer_privacy::{Protection, Query, Released, Signal};
 use std::sync::Arc;
 
-/// Reads the policy's keys.
 pub fn parse(args: &Args<'_>) -> PolicyPlan {
     let doc = "users that play one point before their sum of rewards is released; `auto`: by mechanism, clip, prior variance and `rounds`";
     let batch = match args.number("batch", doc).at_least(1.0).at_most(MOST_USERS).or_word("auto", "`auto`") {

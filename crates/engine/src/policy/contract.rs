@@ -17,7 +17,6 @@ pub enum Proposal {
     Play(usize),
     /// Play a uniformly random allowed point.
     Random {
-        /// The stream that the draw comes from.
         source: RandomSource,
         /// Number of points of the domain, where all of them are allowed.
         n_points: usize,
@@ -36,21 +35,17 @@ pub enum Proposal {
 pub enum RandomSource {
     /// The stream of the initial design, shared by all policies of a trial.
     Design,
-    /// The policy's own stream.
     Policy,
 }
 
-/// Holds the random streams that a policy may draw from.
 #[derive(Debug)]
 pub struct PolicyStreams {
     /// Stream of the starting points, the same for all policies of a trial.
     pub start: Stream,
-    /// The policy's own stream.
     pub own: Stream,
 }
 
 impl PolicyStreams {
-    /// Returns the stream of this source.
     pub fn of(&mut self, source: RandomSource) -> &mut Stream {
         match source {
             RandomSource::Design => &mut self.start,
@@ -181,7 +176,6 @@ impl PolicyPlan {
     }
 }
 
-/// Makes one trial's policy.
 pub trait PolicyMaker: Send + Sync {
     /// Returns the basis that scores are linear in; `None` for policies that never score.
     fn basis(&self) -> Option<Basis> {

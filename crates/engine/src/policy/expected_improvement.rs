@@ -16,7 +16,6 @@ use privateer_gp::score::Moments;
 use privateer_numerics::vectorised;
 use privateer_privacy::{Released, Signal};
 
-/// Reads the policy's keys.
 pub fn parse(args: &Args<'_>) -> PolicyPlan {
     let ridge = Ridge::parse(args, Ridge::Mechanism);
     PolicyPlan::new(move |problem: &Problem| -> Result<Box<dyn PolicyMaker>, Error> {
@@ -70,7 +69,6 @@ struct Best {
 }
 
 impl Best {
-    /// Returns a point's place, without its gain.
     fn at(point: usize, incumbent: f64, Moments { mean, variance }: Moments) -> Self {
         let deviation = libm::sqrt(variance);
         Self { point, gain: 0.0, deviation, z: (mean - incumbent) / deviation }

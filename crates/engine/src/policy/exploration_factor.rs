@@ -6,22 +6,15 @@ use privateer_config::params::Args;
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum ExplorationFactor {
     /// The theorem's factor, times `factor` (1 unless `scaled`).
-    Theory {
-        /// Multiplier of the theorem's factor.
-        factor: f64,
-    },
+    Theory { factor: f64 },
     /// The orders of the theorem without its constants, times `factor`.
     Order {
-        /// Multiplier of the order-wise factor.
         factor: f64,
         /// What stands for the size of the noise, in policies that measure it.
         noise: NoiseMeasure,
     },
     /// The same factor in every round.
-    Constant {
-        /// The factor.
-        value: f64,
-    },
+    Constant { value: f64 },
 }
 
 /// Factor of `order` unless stated: of 1/8 to 2, the theorems' and two constants, it was the best or within a factor of 3.9 of it
@@ -119,7 +112,6 @@ impl ExplorationFactor {
 /// Selects the measure of noise in order-wise exploration factors.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum NoiseMeasure {
-    /// The standard deviation.
     #[default]
     Deviation,
     /// The bound of a released reward, as in the papers; the standard deviation of an unbounded reward.

@@ -4,7 +4,6 @@ use super::{FeaturesPlan, features};
 use privateer_config::params::{Args, List, Named};
 use std::sync::Arc;
 
-/// The registered feature maps.
 pub static FEATURES: List<Arc<dyn FeaturesPlan>> = &[
     Named { name: "exact", summary: "pivoted Cholesky of the Gram matrix, to a tolerance", paper: "", build: features::exact },
     Named::new("nystrom", "Nystrom features over a fixed dictionary of points", "Zhou2021", features::nystrom),

@@ -11,7 +11,6 @@ use privateer_gp::posterior::Visits;
 use privateer_privacy::sums::SumsNeed;
 use privateer_privacy::{Protection, Query, Released, Signal};
 
-/// Reads the policy's keys.
 pub fn parse(args: &Args<'_>) -> PolicyPlan {
     let doc = "points that are scored, spread evenly over the list of the domain's points; at most as many as points and rounds";
     let candidates = args.count("candidates", doc).between(2, 1_000_000).or(16);

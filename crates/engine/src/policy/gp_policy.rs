@@ -25,7 +25,6 @@ pub struct RoundFacts {
     pub gain: f64,
     /// Number of starting rounds among the rounds before the coming one.
     pub started: u64,
-    /// Number of points of the domain.
     pub n_points: usize,
     /// Number of features of the model; 0 for an exact posterior.
     pub n_features: usize,
@@ -33,7 +32,6 @@ pub struct RoundFacts {
     pub feature_error: f64,
 }
 
-/// Returns the exploration factor of the coming round.
 type Beta = dyn Fn(&RoundFacts) -> f64 + Send + Sync;
 
 type Admit = dyn Fn(f64, u64) -> f64 + Send + Sync;
@@ -42,7 +40,6 @@ type Admit = dyn Fn(f64, u64) -> f64 + Send + Sync;
 pub struct Rule {
     beta: Box<Beta>,
     admit: Option<Box<Admit>>,
-    /// Constants that the manifest must record, as (name, value).
     pub facts: Facts,
 }
 
@@ -104,7 +101,6 @@ impl Ridge {
         Ok(ridge)
     }
 
-    /// Returns the manifest's entry; `None` for a number that the spec states.
     pub(super) fn fact(self, setting: &Setting) -> Option<Fact> {
         let ridge = self.value(setting).ok().filter(|_| self == Self::Mechanism)?;
         Some(("ridge", format!("{ridge:.6}: variance of noise and mechanism").into()))
@@ -131,7 +127,6 @@ pub fn gp_plan(
     PolicyPlan { plays_sets: true, ..PolicyPlan::new(prepare) }
 }
 
-/// Reads the key `failure_prob`.
 pub fn failure_prob(args: &Args<'_>) -> f64 {
     args.number("failure_prob", "probability that the confidence bound fails").above(0.0).below(1.0).or(0.1)
 }

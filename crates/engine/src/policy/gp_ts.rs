@@ -23,7 +23,6 @@ use std::sync::Arc;
 /// Tolerance of the features where the spec names none.
 const TOLERANCE: f64 = 1e-3;
 
-/// Reads the policy's keys.
 pub fn parse(args: &Args<'_>) -> PolicyPlan {
     let (beta, failure_prob) = (ExplorationFactor::parse_measuring(args), failure_prob(args));
     let ridge = Ridge::parse(args, Ridge::Stated(1.0));

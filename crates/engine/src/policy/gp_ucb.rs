@@ -7,7 +7,6 @@ use super::{PolicyPlan, PosteriorPlan, RoundFacts};
 use privateer_config::params::Args;
 use std::f64::consts::PI;
 
-/// Reads the policy's keys.
 pub fn parse(args: &Args<'_>) -> PolicyPlan {
     plan(args, Ridge::Stated(1.0))
 }

@@ -6,7 +6,6 @@ use super::noise_scale::NoiseScale;
 use super::{PolicyPlan, PosteriorPlan, RoundFacts};
 use privateer_config::params::Args;
 
-/// Reads the policy's keys.
 pub fn parse(args: &Args<'_>) -> PolicyPlan {
     let beta = ExplorationFactor::parse_measuring(args);
     let log_failure = libm::log(failure_prob(args));

@@ -2,7 +2,6 @@
 
 use privateer_config::params::Args;
 
-/// States the starting rounds of a policy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Initial {
     /// Plays this number of uniformly random points, the same for all policies of a trial.
@@ -12,7 +11,6 @@ pub enum Initial {
 }
 
 impl Initial {
-    /// Reads the key `initial`.
     pub fn parse(args: &Args<'_>) -> Self {
         let kinds = ["uniform", "lowest-index", "random"];
         let Some(variant) = args.variant(
@@ -38,7 +36,6 @@ impl Initial {
         round <= self.rounds()
     }
 
-    /// Returns the number of starting rounds.
     pub fn rounds(self) -> u64 {
         match self {
             Self::Random(n) => n,

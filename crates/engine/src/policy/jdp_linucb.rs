@@ -10,7 +10,6 @@ use privateer_gp::Points;
 use privateer_gp::score::FeatureTable;
 use std::sync::Arc;
 
-/// Reads the policy's keys.
 pub fn parse(args: &Args<'_>) -> PolicyPlan {
     let kind = SumsPolicyKind { name: "jdp-linucb", local: false, linear: true };
     sums_plan(args, kind, Arc::new(CoordinateFeatures))

@@ -6,7 +6,6 @@ use super::{
 };
 use privateer_config::params::{List, Named};
 
-/// The registered policies.
 pub static POLICIES: List<PolicyPlan> = &[
     Named {
         name: "ata-gp-ucb",

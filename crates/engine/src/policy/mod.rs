@@ -4,24 +4,24 @@
 //! score with, and can be saved and restored. **Invariant:** a policy never sees a raw reward, the environment, a thread or a
 //! device.
 
-pub mod ata_gp_ucb;
-pub mod batched_elimination;
-pub mod batched_gp_ucb;
+mod ata_gp_ucb;
+mod batched_elimination;
+mod batched_gp_ucb;
 pub mod contextual;
 mod contract;
-pub mod expected_improvement;
+mod expected_improvement;
 mod exploration_factor;
 mod feature_list;
-pub mod feature_ucb;
-pub mod features;
-pub mod fixed_design;
+mod feature_ucb;
+mod features;
+mod fixed_design;
 mod gp_policy;
-pub mod gp_ts;
-pub mod gp_ucb;
-pub mod igp_ucb;
+mod gp_ts;
+mod gp_ucb;
+mod igp_ucb;
 mod initial;
 pub mod jdp_gp_ucb;
-pub mod jdp_linucb;
+mod jdp_linucb;
 mod list;
 mod mean_noise;
 pub mod moma_gp_ucb;
@@ -35,13 +35,13 @@ mod problem;
 mod release_rule;
 mod released_facts;
 mod released_inputs;
-pub mod successive_elimination;
+mod successive_elimination;
 mod sums_policy;
 mod sums_server;
 mod tail_moments;
-pub mod tgp_ucb;
-pub mod ucb1;
-pub mod uniform;
+mod tgp_ucb;
+mod ucb1;
+mod uniform;
 
 pub use contract::{Policy, PolicyMaker, PolicyModel, PolicyPlan, PolicyStreams, Proposal, RandomSource};
 pub use exploration_factor::{ExplorationFactor, USUAL_FACTORS, USUAL_PILOT};

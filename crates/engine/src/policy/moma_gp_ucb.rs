@@ -18,8 +18,7 @@ use std::sync::Arc;
 
 const NAME: &str = "moma-gp-ucb";
 
-/// Reads the policy's keys.
-pub fn parse(args: &Args<'_>) -> PolicyPlan {
+pub(super) fn parse(args: &Args<'_>) -> PolicyPlan {
     let k = args.count("k", "users that play the same point, at least 3, and estimates between which the median decides");
     let (sketch, moment) = (Sketch::parse(args, ExplorationFactor::parse(args)), Moment::parse_noise(args));
     let k = k.at_least(3).optional("the theorem's ceil(24 ln(4 e T/failure_prob)) with beta `theory`, else ceil(ln T)");

@@ -14,7 +14,6 @@ pub struct NoiseScale {
 }
 
 impl NoiseScale {
-    /// The scale that a constant factor needs.
     const UNUSED: Self = Self { value: 0.0, source: "" };
 
     /// Returns the scale for an exploration factor of this kind.
@@ -47,7 +46,6 @@ impl NoiseScale {
         Some(Self { value, source: "standard deviation of a released reward, a heuristic" })
     }
 
-    /// Returns the scale that a bound on a released reward states.
     pub fn of_range(value: f64) -> Self {
         Self { value, source: "range of a released reward" }
     }

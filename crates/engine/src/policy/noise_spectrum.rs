@@ -20,7 +20,6 @@ pub enum RepairPlan {
         /// Multiple of the whole shift; 0 raises negative eigenvalues to zero.
         multiple: Option<f64>,
     },
-    /// Leaves the matrix unchanged.
     None,
 }
 
@@ -33,7 +32,6 @@ pub enum Bound {
     Tight,
 }
 
-/// Holds the keys of the repair.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct SpectrumPlan {
     repair: RepairPlan,
@@ -41,7 +39,6 @@ pub struct SpectrumPlan {
 }
 
 impl SpectrumPlan {
-    /// Reads the key `repair`.
     pub fn parse(args: &Args<'_>) -> Self {
         let doc = "what is done to the released Gram matrix: `multiple` of 2 Lambda is added to its diagonal, its eigenvalues are raised to that, \
                    or nothing; where rewards alone are protected, `multiple` of |h|/B, the bound on the vector's noise over that on the function";

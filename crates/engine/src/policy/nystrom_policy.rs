@@ -21,7 +21,6 @@ pub enum Resample {
     EveryRound,
     /// Whenever the number of updates has doubled.
     Doubling,
-    /// Never.
     Fixed(FixedDictionary),
 }
 
@@ -37,7 +36,6 @@ pub struct Sketch {
     /// Regularizer, > 0.
     pub ridge: f64,
     pub initial: Initial,
-    /// Failure probability of the confidence bound.
     pub failure_prob: f64,
     /// Accuracy of the embedding that the theorem's constants assume.
     pub accuracy: f64,
@@ -47,7 +45,6 @@ pub struct Sketch {
 }
 
 impl Sketch {
-    /// Reads the keys after `beta`: `failure_prob`, `accuracy`, `ridge`, `q`, `resample`, `initial`.
     pub fn parse(args: &Args<'_>, beta: ExplorationFactor) -> Self {
         let doc = "when the dictionary is drawn again: after every update, when the number of updates has doubled, or never";
         let resample = match args.variant("resample", doc, &["every-round", "doubling", "fixed"], Some("every-round")) {
@@ -184,7 +181,6 @@ impl PreparedSketch {
 /// Combines a posterior with the rule that draws its dictionary.
 #[derive(Debug, Clone)]
 pub struct SketchModel {
-    /// What all trials share.
     pub shared: Arc<PreparedSketch>,
     pub posterior: SketchedPosterior,
     /// Number of updates when the dictionary was last drawn; 0 before.
@@ -270,7 +266,6 @@ impl SketchModel {
         if self.posterior.n_observations() == 0 { 0.0 } else { self.posterior.m() as f64 }
     }
 
-    /// As [`super::Policy::recommend`].
     pub fn recommend(&self) -> Option<usize> {
         let played = self.posterior.visits().points.iter().map(|&point| point as usize);
         lowest_within_tie(&played.map(|point| (point, self.posterior.mean(point))).collect::<Vec<_>>())

@@ -21,10 +21,8 @@ pub(super) trait PhaseRule: Send {
     fn bounds(&mut self, state: &PhaseState, streaks: &[(usize, u64)], means: Vec<f64>) -> Option<(Vec<f64>, Vec<f64>)>;
 }
 
-/// Makes the rule of one trial; fails if a constant is missing.
 pub(super) type MakeRule = dyn Fn(&Setting) -> Result<(MeanNoise, Box<dyn PhaseRule>), Diagnostic> + Send + Sync;
 
-/// Returns what the manifest must record, as (name, value).
 pub(super) type StateFacts = dyn Fn(&Setting) -> Facts + Send + Sync;
 
 pub(super) struct PhasesMaker {

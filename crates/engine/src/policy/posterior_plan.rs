@@ -24,23 +24,13 @@ pub enum PreparedPosterior {
     /// See [`PosteriorPlan::Exact`], over inputs that all trials share.
     Exact(Arc<dyn GramSource>, f64),
     /// The exact posterior over inputs that a curator releases, different ones in every trial.
-    Own {
-        /// Number of rows.
-        n_points: usize,
-        /// The function's kernel.
-        kernel: Arc<dyn Kernel>,
-        /// How noise on the inputs is treated.
-        input_noise: InputNoiseModel,
-    },
+    Own { n_points: usize, kernel: Arc<dyn Kernel>, input_noise: InputNoiseModel },
     /// See [`PosteriorPlan::Features`].
     Features {
-        /// The table.
         table: Arc<FeatureTable>,
         /// Axes of the table, over a product domain.
         axes: Option<Arc<[AxisFeatures]>>,
-        /// The largest prior variance.
         prior_bound: f64,
-        /// What the manifest must record of the table.
         facts: Facts,
     },
 }
@@ -88,7 +78,6 @@ impl PosteriorPlan {
 }
 
 impl PreparedPosterior {
-    /// Returns the basis of the scores.
     pub fn basis(&self) -> Basis {
         match self {
             Self::Exact(gram, _) => Basis::Gram(Arc::clone(gram)),
@@ -97,7 +86,6 @@ impl PreparedPosterior {
         }
     }
 
-    /// Returns what the manifest must record of the features.
     pub fn facts(&self) -> Facts {
         if let Self::Features { facts, .. } = self { facts.clone() } else { Facts::default() }
     }
@@ -107,12 +95,10 @@ impl PreparedPosterior {
         if let Self::Features { table, .. } = self { (table.n_features, table.kernel_error) } else { (0, 0.0) }
     }
 
-    /// Returns the axes of a product domain.
     pub fn axes(&self) -> Option<Arc<[AxisFeatures]>> {
         if let Self::Features { axes, .. } = self { axes.clone() } else { None }
     }
 
-    /// Returns the prior of one trial.
     pub fn prior(&self, setting: &Setting, ridge: f64) -> Result<Box<dyn Posterior>, Error> {
         Ok(match self {
             Self::Exact(gram, bound) if CovariancePosterior::suits(gram.n_points(), *bound, ridge) => {

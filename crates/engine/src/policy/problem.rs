@@ -37,7 +37,6 @@ pub enum KnownInputs {
     Shared(SharedInputs),
     /// A curator releases noisy inputs, different ones in every trial: [`Setting::released_inputs`].
     Released {
-        /// Number of rows.
         n_points: usize,
         /// The function's kernel between the inputs themselves.
         kernel: Arc<dyn Kernel>,
@@ -46,7 +45,6 @@ pub enum KnownInputs {
     Product(Arc<ProductDomain>),
 }
 
-/// Holds the inputs that all trials share.
 #[derive(Debug, Clone)]
 pub struct SharedInputs {
     /// Prior covariance over the domain.

@@ -9,11 +9,9 @@ use privateer_numerics::linalg::eigenvalues_symmetric;
 /// Describes the release rule as read from a spec.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum ReleaseRule {
-    /// After every round.
     EveryRound,
     /// After round 1 and then at a fixed interval.
     Interval {
-        /// Number of rounds from one release to the next.
         rounds: u64,
     },
     /// When the number of users has grown by a factor.
@@ -25,7 +23,6 @@ pub enum ReleaseRule {
     ///
     /// The extrapolation continues the average rate of growth.
     Determinant {
-        /// The factor, > 1.
         factor: f64,
         /// Largest number of releases; the noise is calibrated for this number.
         most: Option<u64>,
@@ -33,7 +30,6 @@ pub enum ReleaseRule {
 }
 
 impl ReleaseRule {
-    /// Reads the key `release`.
     pub fn parse(args: &Args<'_>) -> Self {
         let kinds = ["every-round", "interval", "count", "determinant"];
         let doc = "when sums are released: after every round, every `rounds`, or when the count of users or the determinant has grown by `factor`";
@@ -125,9 +121,7 @@ pub struct Extrapolation<'a> {
     pub diagonal: f64,
     /// Least eigenvalue that `V` may have.
     pub floor: f64,
-    /// Number of users in the sums.
     pub users: u64,
-    /// Number of rows.
     pub n: usize,
 }
 

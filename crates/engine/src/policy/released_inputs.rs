@@ -20,7 +20,6 @@ pub enum InputNoiseModel {
 }
 
 impl InputNoiseModel {
-    /// Reads the key `input_noise`.
     pub fn parse(args: &Args<'_>) -> Self {
         let doc = "what the kernel makes of noise that a curator put on the inputs";
         match args.word("input_noise", doc, &["modelled", "without-row-term", "ignored"], Some("modelled")) {

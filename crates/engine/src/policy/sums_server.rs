@@ -40,9 +40,7 @@ pub(super) struct SumsPolicyShared {
     pub(super) kind: SumsPolicyKind,
     pub(super) keys: SumsKeys,
     pub(super) table: Arc<FeatureTable>,
-    /// Axes of a product domain.
     pub(super) axes: Option<Arc<[AxisFeatures]>>,
-    /// What the manifest must record of the features.
     pub(super) facts: Facts,
     pub(super) prior_bound: f64,
     /// r: largest norm of a point's features.
@@ -60,7 +58,6 @@ impl SumsPolicyShared {
     }
 }
 
-/// Holds the server's state in one trial.
 pub struct SumsServer {
     shared: Arc<SumsPolicyShared>,
     facts: SumsFacts,
@@ -77,7 +74,6 @@ pub struct SumsServer {
     ///
     /// The model takes it over on its schedule.
     items: Option<Sums>,
-    /// Number of releases received.
     releases: u64,
     /// The round at whose end the mechanism is asked for its next release; 0 if no release is left.
     next_release: u64,
@@ -85,7 +81,6 @@ pub struct SumsServer {
     repaired: u64,
     /// Points played, ascending.
     played: Vec<u32>,
-    /// The points played and their features.
     plays: Plays,
     /// Whether a backend still has to apply a change of the model.
     changed: bool,
@@ -151,13 +146,11 @@ impl SumsServer {
         Moments { mean: self.facts.centre + mean, variance }
     }
 
-    /// Recomputes the model from the sums.
     fn refresh(&mut self) {
         self.open();
         self.factorize();
     }
 
-    /// Computes the factor that is open.
     fn factorize(&mut self) {
         if let Some((posterior, sums)) = self.open_factor() {
             let repaired = posterior.take(sums);

@@ -16,7 +16,6 @@ pub enum Moment {
     /// Derived from the known facts of noise and mechanism.
     #[default]
     Known,
-    /// Stated in the spec.
     Stated(f64),
     /// Estimated on the environment's train readings.
     Train,
@@ -98,7 +97,6 @@ pub struct TailKeys {
 }
 
 impl TailKeys {
-    /// Reads the keys `tails`, `moment` and `moment_order`.
     pub fn parse(args: &Args<'_>) -> Self {
         let doc = "what is assumed of the observation noise, with and without privacy: light tails, so that only noise of an unbounded mechanism is truncated, or a bounded moment alone; `auto`: `moment` where `moment` is stated or the noise has heavy tails, else `sub-gaussian`";
         let stated = match args.word("tails", doc, &["auto", "sub-gaussian", "moment"], Some("auto")) {
@@ -141,7 +139,6 @@ pub fn power(x: f64, y: f64) -> f64 {
     }
 }
 
-/// Holds the moment bounds of one trial.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct TailMoments {
     /// v: bound on the moment of a released reward.

@@ -20,7 +20,6 @@ use privateer_config::params::Args;
 use privateer_gp::TrainReadings;
 use std::f64::consts::SQRT_2;
 
-/// Reads the policy's keys.
 pub fn parse(args: &Args<'_>) -> PolicyPlan {
     let (beta, failure_prob, tails) = (ExplorationFactor::parse_measuring(args), failure_prob(args), TailKeys::parse(args));
     let doc = "theta of sub-Weibull observation noise, which takes the place of `tails`: without a mechanism rewards beyond B + tail_scale (ln t)^theta are truncated, and under one those of a clipped reward";
@@ -80,7 +79,6 @@ fn noise_of(beta: ExplorationFactor, setting: &Setting, tail: Tail) -> Result<Op
     }
 }
 
-/// Describes the tail of a released reward.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Tail {
     /// Nothing is truncated.

@@ -6,7 +6,6 @@ use privateer_config::params::Args;
 use privateer_gp::posterior::Visits;
 use privateer_privacy::{Released, Signal};
 
-/// Reads the policy's keys; there are none.
 pub fn parse(_args: &Args<'_>) -> PolicyPlan {
     let prepare = |problem: &Problem| -> Result<Box<dyn PolicyMaker>, Error> {
         Ok(Box::new(UniformMaker { n_points: problem.n_points() }))

@@ -15,20 +15,16 @@ use std::sync::Arc;
 /// Describes one listed item with the keys it reads.
 #[derive(Debug, Clone)]
 pub struct Kind {
-    /// The item's name.
     pub name: &'static str,
     /// One line that describes it.
     pub summary: &'static str,
     /// Key of its paper, or empty.
     pub paper: &'static str,
-    /// The keys it reads.
     pub keys: Vec<KeyDoc>,
 }
 
-/// Returns the items of one kind.
 type Items = fn(&Registry) -> Vec<Kind>;
 
-/// The kinds that can be listed, in the order of a spec.
 const KINDS: [(&str, Items); 14] = [
     ("environment", |registry| each(registry, ENVIRONMENTS, population)),
     ("contextual-environment", |registry| each(registry, CONTEXTUAL_ENVIRONMENTS, population)),
@@ -99,7 +95,6 @@ fn each<T: 'static>(registry: &Registry, list: List<T>, more: impl Fn(&Args<'_>)
         .collect()
 }
 
-/// Name, summary and paper of an item.
 type Facts = (&'static str, &'static str, &'static str);
 
 /// Returns an item whose keys are those of a table that reads it.

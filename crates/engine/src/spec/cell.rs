@@ -23,17 +23,13 @@ use std::sync::Arc;
 pub struct CellPlan {
     /// Index in canonical order.
     pub index: u32,
-    /// Policy label.
     pub policy: Arc<str>,
-    /// The sweep point.
     pub swept: Swept,
-    /// Horizon.
     pub rounds: u64,
     /// What identifies the environment.
     pub environment: Arc<CellEnvironment>,
     /// Why the cell is in the sweep.
     pub role: Role,
-    /// The task that the cell runs.
     pub task: Task,
     /// The tasks among which pilot trials choose, where the exploration factor is tuned.
     pub tuning: Option<Box<Tuning>>,
@@ -69,7 +65,6 @@ pub enum Role {
     WithoutPrivacy(Arc<str>),
 }
 
-/// Names the task of a cell.
 #[derive(Clone)]
 pub enum Task {
     /// A policy on an environment.
@@ -83,24 +78,18 @@ pub enum Task {
 /// Combines one contextual environment with one policy.
 #[derive(Clone)]
 pub struct ContextualBandit {
-    /// The environment.
     pub environment_plan: Arc<EnvironmentPlan<Contextual>>,
-    /// The privacy request.
     pub privacy: Arc<InteractionPlan>,
-    /// The policy.
     pub policy_plan: Arc<ContextPolicyPlan>,
 }
 
 /// Combines one environment with one policy.
 #[derive(Clone)]
 pub struct BanditPlan {
-    /// The environment.
     pub environment_plan: Arc<EnvironmentPlan>,
-    /// The privacy request.
     pub privacy: Arc<PrivacyPlan>,
     /// The curator that releases the inputs; `None` if the policy sees the inputs themselves.
     pub curator: Option<Arc<CuratorPlan>>,
-    /// The policy.
     pub policy_plan: Arc<PolicyPlan>,
 }
 
@@ -114,7 +103,6 @@ impl CellPlan {
         }
     }
 
-    /// Returns the cell's label, for example "tgp-ucb · privacy.epsilon = 0.5".
     pub fn label(&self) -> String {
         cell_label(&self.policy, &self.swept.values())
     }
@@ -152,13 +140,9 @@ pub struct Tuning {
 /// Combines one problem with one learner.
 #[derive(Clone)]
 pub struct OnlinePlan {
-    /// The problem.
     pub problem: Arc<ProblemPlan>,
-    /// The learner.
     pub learner: Arc<LearnerPlan>,
-    /// The choice of its learning rate.
     pub rates: Rates,
-    /// The request for its noise.
     pub request: GradientRequest,
     /// Places of the keys of `[privacy]`.
     pub(super) places: KeyPlaces,
@@ -171,7 +155,6 @@ impl OnlinePlan {
         Self { problem, rates, ..self.clone() }
     }
 
-    /// Places a refusal at the key that caused it.
     pub fn place(&self, refusal: Refusal) -> Error {
         self.places.place(refusal, self.place.as_ref())
     }

@@ -11,7 +11,6 @@ use privateer_privacy::curator::{Curator, CuratorEntry, InputsNeed, Scaled};
 use privateer_privacy::{Guarantee, Protects, Refusal, Request, automatic};
 use std::sync::Arc;
 
-/// Describes a curator as read from a spec.
 #[derive(Debug, Clone)]
 pub struct CuratorPlan {
     entry: &'static CuratorEntry,
@@ -78,7 +77,6 @@ impl CuratorPlan {
         Some(Self { entry, request, need, norm, bound, places })
     }
 
-    /// Returns the calibrated curator.
     pub fn curator(&self) -> Result<Arc<dyn Curator>, Error> {
         let made = (self.entry.build)(&self.request, self.need).and_then(|inner| {
             if self.norm.is_none() && self.bound.is_none() {
@@ -91,7 +89,6 @@ impl CuratorPlan {
         made.map_err(|refusal| self.place(refusal))
     }
 
-    /// Places a refusal at the key that caused it.
     pub fn place(&self, refusal: Refusal) -> Error {
         self.places.place(refusal, None)
     }

@@ -61,7 +61,6 @@ impl InteractionPlan {
         Self { request, places: KeyPlaces::of(args, table), of_policy: (keys.collect(), policy.span.as_ref().map(place)) }
     }
 
-    /// Returns the request.
     pub fn request(&self) -> &Request {
         &self.request
     }

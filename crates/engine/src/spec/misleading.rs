@@ -33,7 +33,6 @@ pub enum Misleading {
 }
 
 impl Misleading {
-    /// All kinds.
     pub const ALL: [Self; 10] = [
         Self::Clip,
         Self::Noise,
@@ -91,7 +90,6 @@ impl Misleading {
 }
 
 impl fmt::Display for Misleading {
-    /// Writes it in words.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.name().replace('-', " "))
     }

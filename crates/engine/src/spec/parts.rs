@@ -3,7 +3,6 @@
 use super::Sweep;
 use privateer_config::params::Args;
 
-/// Largest number of part files of one sweep.
 const MOST_PARTS: f64 = 1e6;
 /// Memory for a recorded row while its part is built and encoded, in bytes.
 const BYTES_PER_ROW: f64 = 160.0;
@@ -24,7 +23,6 @@ pub(super) fn allow_parts(top: &Args<'_>, sweep: &Sweep, n_cells: f64) -> bool {
     parts <= MOST_PARTS
 }
 
-/// Reports parts with too many rows.
 pub(super) fn allow_rows(top: &Args<'_>, sweep: &Sweep) {
     let Sweep { ref cells, trials, block, recorded, memory_bytes, .. } = *sweep;
     let longest = cells.iter().map(|cell| cell.rounds).max().unwrap_or(0);

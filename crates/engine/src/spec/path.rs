@@ -46,7 +46,6 @@ pub fn first(path: &str) -> &str {
     segments(path).first().copied().unwrap_or("")
 }
 
-/// Holds a path and its value, for the messages.
 struct PathSetting<'a> {
     path: &'a str,
     key_span: Option<&'a Span>,

@@ -280,7 +280,6 @@ fn automatic_for_need(entry: SumsEntry, request: &mut Request, facts: &RewardFac
     SUMS.iter().copied().find(|other| other.name == name).unwrap_or(entry)
 }
 
-/// What `protects` accepts.
 const PROTECTED: [&str; 3] = ["auto", "rewards", "contexts and rewards"];
 
 /// Reads what is protected of a user: whether rewards alone; `None` where that is left to the environment.

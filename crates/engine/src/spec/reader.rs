@@ -41,7 +41,6 @@ struct Point<'p> {
 }
 
 impl Point<'_> {
-    /// Returns the tree; `None` after a mistake.
     fn tree(&self) -> Option<&Table> {
         self.tree.get_or_init(|| self.reader.tree_at(&self.swept.point())).as_ref()
     }
@@ -72,7 +71,6 @@ pub(super) struct SpecReader<'a> {
 }
 
 impl<'a> SpecReader<'a> {
-    /// Creates the reader of a tree; mistakes go to the sink.
     pub(super) fn new(base: &'a Table, sink: &'a Sink) -> Self {
         let mut unswept = base.clone();
         unswept.remove("sweep");
@@ -169,7 +167,6 @@ impl<'a> SpecReader<'a> {
         sweep
     }
 
-    /// Returns the tree of a sweep point; `None` after a mistake.
     fn tree_at(&self, steps: &[Step]) -> Option<Table> {
         let mut table = self.unswept.clone();
         for Step { path: key_path, key_span, node } in steps {
@@ -181,7 +178,6 @@ impl<'a> SpecReader<'a> {
         Some(table)
     }
 
-    /// Returns a section as cells share it.
     fn section(&self, written: Value) -> Arc<Value> {
         self.shared.borrow_mut().share(written)
     }
@@ -229,7 +225,6 @@ impl<'a> SpecReader<'a> {
         })
     }
 
-    /// Returns how often people of an environment take part in these rounds.
     fn people(&self, rounds: u64, environment: &EnvironmentRead) -> People {
         match environment.read.as_deref() {
             Some(PartRead { label, plan: (_, Some(population)), .. }) => self.people_of(rounds, label, *population),
@@ -340,7 +335,6 @@ impl<'a> SpecReader<'a> {
         }
     }
 
-    /// Appends the cell of a policy at a sweep point; records mistakes in the sink.
     fn cell_of(
         &self,
         point: &Point<'_>,

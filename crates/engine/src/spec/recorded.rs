@@ -5,7 +5,6 @@ use privateer_config::params::Args;
 /// States the rounds that are stored in the parts; the last round always is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Recorded {
-    /// Every round.
     All,
     /// Rounds that are equally spaced on a logarithmic scale.
     Log {
@@ -27,7 +26,6 @@ impl Recorded {
         (if kind == "all" { Self::All } else { Self::Log { per_decade } }, parameters)
     }
 
-    /// Returns how many rounds of a horizon are recorded.
     pub fn n_rounds(self, horizon: u64) -> u64 {
         match self {
             Self::All => horizon,

@@ -9,7 +9,6 @@ use std::iter::zip;
 use std::ops::Index;
 use std::sync::Arc;
 
-/// Names of the sections of a cell.
 const SECTIONS: [&str; 7] = ["curator", "defaults", "environment", "policy", "privacy", "problem", "rounds"];
 
 /// Holds all parameters of a cell by section, such as `environment` and `policy`, defaults included.
@@ -90,7 +89,6 @@ impl<T> ByText<T> {
         self.known.len()
     }
 
-    /// Returns whether no text is known.
     pub fn is_empty(&self) -> bool {
         self.known.is_empty()
     }

@@ -43,7 +43,6 @@ pub(super) fn parse(top: &Args<'_>, stem: String) -> (Sweep, bool) {
     (sweep, plays_references)
 }
 
-/// Reads the seed.
 pub(super) fn seed(top: &Args<'_>) -> u64 {
     top.count("seed", "seed of all streams").between(0, i64::MAX as u64).or(1)
 }

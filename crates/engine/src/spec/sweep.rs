@@ -20,7 +20,6 @@ pub struct SweepPoints {
 }
 
 impl SweepPoints {
-    /// Returns the number of points.
     pub fn len(&self) -> usize {
         self.axes.iter().map(Vec::len).product()
     }
@@ -84,7 +83,6 @@ impl Swept {
         steps.flat_map(|(axis, place)| axis[place].iter().filter_map(value)).collect()
     }
 
-    /// Returns the point.
     pub(super) fn point(&self) -> SweepPoint {
         self.points.at(self.number as usize)
     }
@@ -99,7 +97,6 @@ pub struct Step {
     pub node: Node,
 }
 
-/// Holds a swept path with all its values.
 struct Column {
     path: String,
     key_span: Option<Span>,
@@ -309,7 +306,6 @@ fn bad_values<'n>(path: &str, array: &'n Node, values: &'n [Node]) -> Option<(&'
     Some((odd, diagnostic.expected(format!("a {}, as the first value is", kind(&values[0].value)))))
 }
 
-/// Returns the plain value, if it is one.
 pub fn scalar(value: &Value) -> Option<Scalar> {
     match value {
         Value::Bool(flag) => Some(Scalar::Bool(*flag)),

@@ -6,7 +6,6 @@ use privateer_config::params::{Args, KeyDoc, Node, Table, Value};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// Returns the table under `key`.
 pub(super) fn nested<'t>(table: &'t Table, key: &str) -> Option<&'t Table> {
     match table.get(key).map(|node| &node.value) {
         Some(Value::Table(nested)) => Some(nested),
@@ -128,7 +127,6 @@ pub(super) fn json_of(table: &Table, key: &str) -> serde_json::Value {
     nested(table, key).map_or(serde_json::Value::Null, written_json)
 }
 
-/// Returns a table as JSON, with the keys that are written.
 pub(super) fn written_json(table: &Table) -> serde_json::Value {
     serde_json::to_value(table.to_toml()).unwrap_or(serde_json::Value::Null)
 }

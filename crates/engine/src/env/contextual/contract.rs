@@ -9,7 +9,6 @@ use privateer_privacy::Raw;
 use privateer_privacy::interactions::ContextFacts;
 use std::sync::Arc;
 
-/// Makes the sequence of users of one trial; fails if the parameters do not suit.
 type Draw = dyn Fn(u64) -> Result<Users, Error> + Send + Sync;
 
 /// Represents a contextual problem, shared by all trials.
@@ -91,22 +90,18 @@ impl Users {
         Self { user, noise, next: Box::new(next) }
     }
 
-    /// Advances to the next user.
     pub fn next(&mut self) {
         (self.next)(&mut self.user);
     }
 
-    /// Returns the user's context, d numbers.
     pub fn context(&self) -> &[f64] {
         &self.user.context
     }
 
-    /// Returns the user's mean reward of each arm; empty in a log.
     pub fn means(&self) -> &[f64] {
         &self.user.means
     }
 
-    /// Returns, in a log, what was shown to the user; `None` elsewhere.
     pub fn logged(&self) -> Option<Logged> {
         self.user.logged
     }
@@ -126,7 +121,6 @@ impl Users {
 pub struct Logged {
     /// The arm that was shown; `None` if the policies cannot choose that arm.
     pub arm: Option<usize>,
-    /// Reward of the arm that was shown.
     pub reward: f64,
     /// Probability with which the log's policy showed the arm to this user, in (0, 1].
     pub propensity: f64,

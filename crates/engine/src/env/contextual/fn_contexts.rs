@@ -10,9 +10,7 @@ use privateer_numerics::rng::{Purpose, Stream};
 use privateer_privacy::interactions::{ContextFacts, Link};
 use std::sync::Arc;
 
-/// Draws a context into a slice of its length.
 type DrawContext = Arc<dyn Fn(&mut [f64], &mut Stream) + Send + Sync>;
-/// Returns the mean reward of an arm for a context.
 type ArmMean = Arc<dyn Fn(&[f64], usize) -> f64 + Send + Sync>;
 
 /// Describes an environment that shows arms to users, from two functions.
@@ -95,7 +93,6 @@ impl FnContexts {
         }))
     }
 
-    /// Draws the next user.
     fn draw(&self, user: &mut User, stream: &mut Stream) {
         user.context.fill(0.0);
         (self.context)(&mut user.context, &mut stream.fork());

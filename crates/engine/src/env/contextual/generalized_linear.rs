@@ -17,7 +17,6 @@ use std::sync::Arc;
 /// Names the law of an entry before scaling.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum ContextLaw {
-    /// Independent normals.
     Gaussian,
     /// Independent, uniform on [-1, 1].
     Uniform,
@@ -89,7 +88,6 @@ fn law(args: &Args<'_>, key: &'static str, doc: &'static str, default: &'static 
     Some(law)
 }
 
-/// Reads the environment's keys.
 pub fn parse(args: &Args<'_>) -> EnvironmentPlan<Contextual> {
     let dimension = args.count("dimension", "d: features of a context").between(1, 100_000).required() as usize;
     let n_arms = args.count("arms", "K: arms").between(2, 10_000).or(2) as usize;
@@ -214,7 +212,6 @@ impl GeneralizedLinearPlan {
         }))
     }
 
-    /// Makes what the users of a trial are drawn from.
     fn draw(&self, streams: &Streams, trial: u64) -> Result<UserSource, Error> {
         let mut stream = streams.of(trial, Purpose::Function);
         let mut theta = vec![0.0; self.n_arms * self.dimension];
@@ -269,7 +266,6 @@ fn supports(theta: &[f64], dimension: usize) -> Vec<Vec<(u32, f64)>> {
     theta.chunks_exact(dimension).map(of).collect()
 }
 
-/// What the users of a trial are drawn from.
 #[derive(Clone)]
 struct UserSource {
     plan: GeneralizedLinearPlan,

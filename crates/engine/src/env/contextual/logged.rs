@@ -27,7 +27,6 @@ struct LoggedReplayPlan {
     public: DeclaredPublic,
 }
 
-/// Reads the environment's keys.
 pub fn parse(args: &Args<'_>) -> EnvironmentPlan<Contextual> {
     let file = UserFile::parse(args, "CSV (plain or .gz) with a header: a row for each time that an arm was shown");
     let arm = args.required_text("arm", "column with the arm that was shown");

@@ -4,11 +4,11 @@
 
 mod contract;
 mod fn_contexts;
-pub mod generalized_linear;
+pub(super) mod generalized_linear;
 mod link;
-pub mod logged;
+pub(super) mod logged;
 mod synthetic;
-pub mod table;
+pub(super) mod table;
 mod table_features;
 mod user_file;
 

@@ -6,7 +6,6 @@ use super::table_features::FeaturePlan;
 use crate::env::csv_table::{CellKind, Cells};
 use privateer_numerics::rng::Stream;
 
-/// Levels of a synthetic category.
 const LEVELS: [&str; 4] = ["a", "b", "c", "d"];
 
 /// Generates features by kind (numbers within their ranges) and the right arm of each user.

@@ -14,7 +14,6 @@ use privateer_config::params::Args;
 use privateer_numerics::rng::{Purpose, Stream};
 use std::sync::Arc;
 
-/// States the source of the rewards.
 #[derive(Debug, Clone)]
 enum Payoff {
     /// One column per arm.
@@ -36,7 +35,6 @@ struct ContextsTablePlan {
     public: DeclaredPublic,
 }
 
-/// Reads the environment's keys.
 pub fn parse(args: &Args<'_>) -> EnvironmentPlan<Contextual> {
     let file = UserFile::parse(args, "CSV (plain or .gz) with a header: a row a user");
     let label = args.text("label", "column that says which arm is right for a user");
@@ -246,7 +244,6 @@ pub(super) struct Order {
     next: usize,
     again: bool,
     stream: Stream,
-    /// The current row.
     row: usize,
 }
 

@@ -24,7 +24,6 @@ pub(super) struct FeaturePlan {
     length: Option<f64>,
 }
 
-/// Holds the contexts of a file.
 pub(super) struct Features {
     /// d: number of features of a context.
     pub(super) dimension: usize,

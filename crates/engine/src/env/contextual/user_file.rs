@@ -9,7 +9,6 @@ use privateer_config::params::Args;
 use privateer_numerics::rng::{Purpose, Stream};
 use privateer_privacy::interactions::{ContextFacts, Link};
 
-/// States the file of the users, and the features that are read from it.
 #[derive(Debug, Clone)]
 pub(super) struct UserFile {
     pub(super) name: String,
@@ -20,7 +19,6 @@ pub(super) struct UserFile {
 }
 
 impl UserFile {
-    /// Reads `file`, `about`, `synthetic` and the keys of the features.
     pub(super) fn parse(args: &Args<'_>, doc: &'static str) -> Self {
         Self {
             name: args.required_text("file", doc),
@@ -51,7 +49,6 @@ impl UserFile {
     }
 }
 
-/// States what policies suppose of the arms of a file.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct SupposedArms {
     radius: f64,
@@ -65,7 +62,6 @@ impl SupposedArms {
         Self { radius, link: link::read(args) }
     }
 
-    /// Returns the public facts of users with these features and a range of rewards.
     pub(super) fn facts(self, n_arms: usize, features: &Features, range: (f64, f64), rounds: u64) -> ContextFacts {
         ContextFacts {
             n_arms,

@@ -13,7 +13,6 @@ const MANY: usize = 10;
 /// Largest number of distinct texts that are counted.
 const MOST_LEVELS: usize = 10_000;
 
-/// Holds what a column of a table holds.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct ColumnCard {
     /// The name in the header, or the number of the column.
@@ -27,14 +26,10 @@ pub struct ColumnCard {
     levels: BTreeSet<String>,
 }
 
-/// Summarises the numbers of a column.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Spread {
-    /// The least number.
     pub least: f64,
-    /// The mean.
     pub mean: f64,
-    /// The greatest number.
     pub greatest: f64,
     /// The population standard deviation.
     pub deviation: f64,
@@ -50,7 +45,6 @@ impl Spread {
         (0.0 < n).then(|| Self { least, mean, greatest, deviation: libm::sqrt(squares / n) })
     }
 
-    /// Returns the numbers in words.
     pub fn words(self) -> String {
         let Self { least, mean, greatest, deviation } = self;
         let [least, mean, greatest, deviation] = [least, mean, greatest, deviation].map(digits);
@@ -89,7 +83,6 @@ impl ColumnCard {
         self.values.iter().copied().filter(|value| !value.is_nan())
     }
 
-    /// Returns how the numbers are spread.
     pub fn spread(&self) -> Option<Spread> {
         Spread::of(self.numbers())
     }
@@ -125,28 +118,18 @@ impl ColumnCard {
     }
 }
 
-/// Names what a column looks like.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum ColumnFinding {
-    /// Whole numbers that rise by one from row to row, and are years.
     CountsYears,
-    /// Whole numbers that rise by one from row to row.
     CountsRows,
-    /// The same number or text in every row.
     Constant,
-    /// Whole numbers, all different.
     Identifier,
-    /// Whole numbers that may be years.
     Years,
-    /// Texts, all different.
     TextIdentifier,
-    /// Numbers in some rows and texts in others.
     NumbersAndTexts,
-    /// A row with most of the variance.
     Outlier {
         /// The row, from 0.
         row: usize,
-        /// Its share of the variance.
         share: f64,
     },
 }
@@ -166,7 +149,6 @@ impl fmt::Display for ColumnFinding {
     }
 }
 
-/// Says how many rows were left out for a missing number.
 pub(in crate::env) fn dropped(rows: usize) -> String {
     if rows == 0 { String::new() } else { format!(", {rows} more left out for a missing number") }
 }

@@ -6,7 +6,6 @@ use std::collections::{BTreeMap, BTreeSet};
 /// Largest number of wrong names that are explained.
 const MOST_MISTAKES: usize = 20;
 
-/// Returns the fields of the wanted columns.
 pub(super) fn choose(
     file: &str,
     names: &[String],

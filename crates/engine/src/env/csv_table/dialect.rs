@@ -4,7 +4,6 @@ use std::borrow::Cow;
 
 const SEPARATORS: [char; 4] = [',', ';', '\t', '|'];
 
-/// Holds how a file writes its table.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Dialect<'a> {
     /// The text from its first row on.
@@ -87,7 +86,6 @@ pub(super) struct Numbers {
 }
 
 impl Numbers {
-    /// Reads numbers of a file with this separator.
     pub(super) fn new(separator: u8) -> Self {
         Self { may_have_commas: separator == b';', mark: None, commas: (0, true) }
     }

@@ -6,7 +6,6 @@ use privateer_config::error::{Diagnostic, Error, Place};
 /// Largest number of messages for one file.
 const SHOWN: usize = 8;
 
-/// Advice for rows of different lengths.
 const RAGGED: &str = "quote fields that hold the delimiter, and remove lines that are not part of the table";
 
 /// Holds the faults of one file, in the order of their discovery.
@@ -26,7 +25,6 @@ struct CsvFault {
 }
 
 impl<'a> Faults<'a> {
-    /// Creates an empty collection; `missing` says what to do about rows with a missing number.
     pub(super) fn new(file: &'a str, dialect: &'a Dialect<'a>, missing: Option<&'static str>) -> Self {
         Self { file, dialect, missing, found: Vec::new() }
     }

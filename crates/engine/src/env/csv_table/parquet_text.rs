@@ -41,7 +41,6 @@ pub(super) fn parquet_text(path: &Path, bytes: Vec<u8>, input: Input<'_>) -> Res
     String::from_utf8(text).map_err(|_| damaged("a text is not UTF-8".to_owned()))
 }
 
-/// Names the feature that reads Parquet.
 #[cfg(not(feature = "parquet"))]
 pub(super) fn parquet_text(path: &Path, _bytes: Vec<u8>, _input: Input<'_>) -> Result<String, Error> {
     let message = format!("`{}` is a Parquet file", path.display());

@@ -13,7 +13,6 @@ use std::path::Path;
 /// Largest size of a text where nothing else is stated: larger than the intended data sets, smaller than usual memory.
 pub const MOST_BYTES: u64 = 1 << 30;
 
-/// Holds the options for parsing a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CsvOptions {
     /// Whether the first row names the columns.
@@ -36,7 +35,6 @@ pub struct CsvOptions {
 }
 
 impl Default for CsvOptions {
-    /// Returns the defaults: all columns and rows, and a header if the first row looks like one.
     fn default() -> Self {
         Self { header: None, drops_missing: false, missing: None, columns: None, except: Vec::new(), most_bytes: MOST_BYTES }
     }
@@ -59,13 +57,11 @@ pub fn read_table(path: &Path, options: &CsvOptions) -> Result<CsvTable, Error> 
 }
 
 impl CsvOptions {
-    /// Returns the defaults of a specification that states whether rows with a missing number are left out.
     pub(in crate::env) fn dropping(drops_missing: bool) -> Self {
         Self { drops_missing, missing: Some(DROP), ..Self::default() }
     }
 }
 
-/// Reads the key `missing` of a table of numbers.
 pub(in crate::env) fn drops_missing(args: &Args<'_>) -> bool {
     args.word(
         "missing",
@@ -75,7 +71,6 @@ pub(in crate::env) fn drops_missing(args: &Args<'_>) -> bool {
     ) == "drop"
 }
 
-/// What to do about a missing number.
 const DROP: &str = r#"`missing = "drop"` leaves such rows out"#;
 
 /// Largest number of columns, far above those of any table that is known.
@@ -183,7 +178,6 @@ pub(super) fn scan(
     Ok(FileHeader { header, rows, columns: kept.len(), dropped_rows })
 }
 
-/// States how the cells of a column are read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CellKind {
     /// Finite numbers.
@@ -196,12 +190,10 @@ pub enum CellKind {
     Text,
 }
 
-/// Holds the cells of one column.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Cells {
     /// Numbers; NaN where a number is missing.
     Numbers(Vec<f64>),
-    /// Texts.
     Texts(Vec<String>),
 }
 

@@ -9,7 +9,6 @@ pub struct CsvTable {
     pub header: Option<Vec<String>>,
     /// Number of rows, without the header.
     pub rows: usize,
-    /// Number of columns.
     pub columns: usize,
     /// `rows x columns`, row-major.
     pub values: Vec<f64>,

@@ -10,7 +10,6 @@ use std::sync::Arc;
 #[derive(Debug)]
 struct Bernoulli;
 
-/// Reads the noise's keys; there are none.
 pub(super) fn parse(args: &Args<'_>) -> Arc<dyn Noise> {
     args.finish();
     Arc::new(Bernoulli)

@@ -10,7 +10,6 @@ struct GaussianNoise {
     sd: f64,
 }
 
-/// Reads `sd`.
 pub(super) fn parse(args: &Args<'_>) -> Arc<dyn Noise> {
     let sd = args.number("sd", "standard deviation of a reward around its mean").above(0.0).required();
     args.finish();

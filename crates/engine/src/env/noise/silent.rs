@@ -8,7 +8,6 @@ use std::sync::Arc;
 #[derive(Debug)]
 pub(super) struct Silent;
 
-/// Reads the noise's keys; there are none.
 pub(super) fn parse(args: &Args<'_>) -> Arc<dyn Noise> {
     args.finish();
     Arc::new(Silent)

@@ -11,7 +11,6 @@ struct StudentT {
     scale: f64,
 }
 
-/// Reads `dof` and `scale`.
 pub(super) fn parse(args: &Args<'_>) -> Arc<dyn Noise> {
     // From half a degree of freedom on, the largest draw, about 2^(53/dof), is far below the f64 overflow.
     let dof = args.number("dof", "degrees of freedom; moments below this order are finite").at_least(0.5).at_most(1e6).required();

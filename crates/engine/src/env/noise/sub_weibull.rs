@@ -12,7 +12,6 @@ struct SubWeibull {
     clip_failure: Option<f64>,
 }
 
-/// Reads `tail_parameter`, `scale` and `clip_failure`.
 pub(super) fn parse(args: &Args<'_>) -> Arc<dyn Noise> {
     // Up to 10 the largest draw, about 37^10, is far below the f64 overflow.
     let doc = "theta: 1/2 for tails as of a normal law, 1 as of an exponential one, more for heavier ones";

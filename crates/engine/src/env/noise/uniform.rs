@@ -10,7 +10,6 @@ struct UniformNoise {
     bound: f64,
 }
 
-/// Reads `bound`.
 pub(super) fn parse(args: &Args<'_>) -> Arc<dyn Noise> {
     let bound = args.number("bound", "largest distance of a reward from its mean").above(0.0).required();
     args.finish();

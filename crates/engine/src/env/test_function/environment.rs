@@ -10,7 +10,6 @@ use privateer_config::params::Args;
 use privateer_gp::{ProductDomain, TableGram};
 use std::sync::Arc;
 
-/// Describes a test function's environment as read from a spec.
 pub struct TestEnvironment {
     function: &'static TestFunction,
     scaled: bool,
@@ -18,7 +17,6 @@ pub struct TestEnvironment {
 }
 
 impl TestEnvironment {
-    /// Reads the keys of the environment of this function.
     pub fn parse(function: &'static TestFunction, args: &Args<'_>) -> EnvironmentPlan {
         let doc = "as in the literature, on its own box; or on [-1/2, 1/2]^d, divided so that values are of order one";
         let scaled = args.word("variant", doc, &["textbook", "scaled"], Some("textbook")) == "scaled";

@@ -5,7 +5,6 @@ use super::Sizes;
 /// Describes a function to be maximised, in its textbook form and in a scaled form.
 #[derive(Debug)]
 pub struct TestFunction {
-    /// The supported numbers of coordinates.
     pub sizes: Sizes,
     /// The form of the literature, on its own box; negated where the literature minimises.
     pub textbook: Form,
@@ -74,18 +73,15 @@ impl TestFunction {
         Self { sizes, textbook, scaled }
     }
 
-    /// Returns the scaled or the textbook form.
     pub fn form(&self, scaled: bool) -> &Form {
         if scaled { &self.scaled } else { &self.textbook }
     }
 }
 
-/// Returns the cube of the scaled forms.
 pub fn unit(_axis: usize) -> (f64, f64) {
     (-0.5, 0.5)
 }
 
-/// Returns the divisor 1, which leaves values unchanged.
 pub fn undivided(_dimension: usize) -> f64 {
     1.0
 }

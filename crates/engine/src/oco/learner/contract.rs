@@ -48,7 +48,6 @@ impl LearnerBatch for Vec<Box<dyn Learner>> {
     }
 }
 
-/// Holds the random streams of a learner.
 #[derive(Debug, Clone)]
 pub struct LearnerStreams {
     /// Stream of the privacy noise and of the secret choice of samples.
@@ -60,13 +59,11 @@ pub struct LearnerStreams {
 }
 
 impl LearnerStreams {
-    /// Creates the streams of a run without a transcript.
     #[must_use]
     pub fn new(mechanism: Stream, own: Stream) -> Self {
         Self { mechanism, own, transcript: None }
     }
 
-    /// Appends a released vector to the transcript, if one is kept.
     pub fn heard(&mut self, released: &[f64]) {
         if let Some(transcript) = &mut self.transcript {
             transcript.extend_from_slice(released);
@@ -77,9 +74,7 @@ impl LearnerStreams {
 /// Holds the problem as a learner sees it.
 #[derive(Debug, Clone)]
 pub struct Setting {
-    /// The set of parameters.
     pub set: Arc<dyn ConstraintSet>,
-    /// The loss that is minimised.
     pub loss: Arc<dyn Loss>,
     /// Number of samples in the stream.
     pub rounds: u64,
@@ -102,7 +97,6 @@ pub struct GradientRequest {
     pub stated_lipschitz: f64,
 }
 
-/// Calibrates a learner's noise and computes its price at one learning rate.
 type Prepare = dyn Fn(&Setting, &GradientRequest, f64) -> Result<PreparedLearner, Refusal> + Send + Sync;
 
 /// Describes a learner as read from a spec.
@@ -135,7 +129,6 @@ impl LearnerPlan {
 /// Makes the learners of a number of trials.
 pub type MakeLearners = Box<dyn Fn(usize) -> Box<dyn LearnerBatch> + Send + Sync>;
 
-/// Returns a function that makes a learner for each trial.
 pub fn each(make: impl Fn() -> Box<dyn Learner> + Send + Sync + 'static) -> MakeLearners {
     Box::new(move |n_trials| Box::new((0..n_trials).map(|_| make()).collect::<Vec<_>>()))
 }
@@ -144,20 +137,16 @@ pub fn each(make: impl Fn() -> Box<dyn Learner> + Send + Sync + 'static) -> Make
 pub struct PreparedLearner {
     /// Makes the learners of this many trials before their first samples.
     pub make: MakeLearners,
-    /// What the learner's noise claims.
     pub claim: Claim,
-    /// Numbers for the manifest.
     pub facts: Facts,
 }
 
 impl GradientRequest {
-    /// Returns a request without noise.
     #[must_use]
     pub fn none() -> Self {
         Self { spec: Request::NONE, clips: None, factorisation: "auto", stated_smoothness: 1.0, stated_lipschitz: 1.0 }
     }
 
-    /// Returns whether the run clips features and gradients.
     #[must_use]
     pub fn clips(&self) -> bool {
         self.clips.unwrap_or(self.spec.calibration.corrects() && self.spec.mechanism != "none")
@@ -258,7 +247,6 @@ impl GradientRequest {
         Ok(if sphere.noise.length(d) < normal.1.noise.length(d) { (SPHERE, sphere) } else { normal })
     }
 
-    /// Returns the name of the noise on vectors.
     #[must_use]
     pub fn vector_name(generalized: bool, private: bool) -> &'static str {
         match (private, generalized) {
@@ -272,19 +260,15 @@ impl GradientRequest {
 /// States how a learning rate is chosen.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Rates {
-    /// The stated rate.
     Fixed(f64),
     /// The rate of least mean risk on validation data, over separate trials.
     Validated {
-        /// Candidate rates.
         grid: Vec<f64>,
-        /// Number of validation trials.
         trials: u64,
     },
 }
 
 impl Rates {
-    /// Reads `learning_rate`, or `learning_rates` and `validation_trials`.
     #[must_use]
     pub fn parse(args: &Args<'_>) -> Self {
         let fixed = args.number("learning_rate", "factor on the learner's steps").above(0.0).at_most(1e6).optional("1");

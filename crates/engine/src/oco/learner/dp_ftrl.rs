@@ -10,7 +10,6 @@ use crate::oco::set::ConstraintSet;
 use privateer_config::params::Args;
 use std::sync::Arc;
 
-/// Reads `answer` and `passes`.
 pub(super) fn parse(args: &Args<'_>) -> LearnerPlan {
     let answer =
         args.word("answer", "what is answered: the mean of the iterates, or the last one", &["mean", "last"], Some("mean"));

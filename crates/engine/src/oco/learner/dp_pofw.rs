@@ -50,13 +50,11 @@ pub struct Pofw {
 }
 
 impl Pofw {
-    /// Creates a run before its first sample.
     #[must_use]
     pub fn new(privatizer: VertexChoice, set: Arc<dyn ConstraintSet>, learning_rate: f64) -> Self {
         Self { privatizer, server: FrankWolfe::new(set), learning_rate, round: 0 }
     }
 
-    /// Returns the server.
     #[must_use]
     pub fn server(&self) -> &FrankWolfe {
         &self.server

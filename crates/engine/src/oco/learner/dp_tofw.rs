@@ -50,7 +50,6 @@ impl Tofw {
         Self { privatizer, server: FrankWolfe::new(set), learning_rate, round: 0 }
     }
 
-    /// Returns the server.
     #[must_use]
     pub fn server(&self) -> &FrankWolfe {
         &self.server

@@ -21,7 +21,6 @@ pub struct FrankWolfe {
 }
 
 impl FrankWolfe {
-    /// Returns the constraint set.
     #[must_use]
     pub fn set(&self) -> &dyn ConstraintSet {
         self.set.as_ref()
@@ -33,7 +32,6 @@ impl FrankWolfe {
         Self::of_trials(set, 1)
     }
 
-    /// Creates the servers of several trials, as [`FrankWolfe::new`].
     #[must_use]
     pub fn of_trials(set: Arc<dyn ConstraintSet>, n_trials: usize) -> Self {
         let mut centre = vec![0.0; set.dimension()];
@@ -42,13 +40,11 @@ impl FrankWolfe {
         Self { before: now.clone(), direction: vec![0.0; now.len()], vertex: vec![0.0; now.len()], now, set }
     }
 
-    /// Returns the query to a privatizer.
     #[must_use]
     pub fn query(&self) -> GradientQuery<'_> {
         GradientQuery { now: &self.now, before: &self.before }
     }
 
-    /// Returns the current iterate.
     #[must_use]
     pub fn iterate(&self) -> &[f64] {
         &self.now

@@ -6,7 +6,6 @@ use super::{
 };
 use privateer_config::params::{List, Named};
 
-/// Learners of online convex optimization.
 pub static LEARNERS: List<LearnerPlan> = &[
     Named::new("dp-tofw", "Frank-Wolfe on noisy prefix sums of recursive gradients", "Han2022", |_| {
         LearnerPlan::new(true, dp_tofw::prepare)

@@ -55,7 +55,6 @@ pub struct NoisySfw {
 }
 
 impl NoisySfw {
-    /// Creates a run before its first sample.
     #[must_use]
     pub fn new(privatizer: BatchGradients, set: Arc<dyn ConstraintSet>, eta: f64) -> Self {
         let estimate = vec![0.0; set.dimension()];

@@ -85,7 +85,6 @@ pub struct Descent {
 }
 
 impl Descent {
-    /// Creates a server at the set's centre.
     #[must_use]
     pub fn new(set: Arc<dyn ConstraintSet>, eta: f64) -> Self {
         let mut theta = vec![0.0; set.dimension()];
@@ -93,7 +92,6 @@ impl Descent {
         Self { sum: vec![0.0; theta.len()], answer: theta.clone(), theta, set, eta, n_steps: 0 }
     }
 
-    /// Returns the current iterate.
     #[must_use]
     pub fn theta(&self) -> &[f64] {
         &self.theta

@@ -66,7 +66,6 @@ impl Hidden {
     /// What the price rests on, beyond the clip.
     pub(super) const NOTE: &str = "the price rests on a convex loss of the stated smoothness, and on the set's projection";
 
-    /// Checks the request and returns the constants.
     pub(super) fn of(setting: &Setting, request: &GradientRequest) -> Result<Self, Refusal> {
         if !["auto", "gaussian", "none"].contains(&request.spec.mechanism) {
             let message = format!("`{}` is not noise of this learner", request.spec.mechanism);
@@ -95,7 +94,6 @@ impl Hidden {
         }
     }
 
-    /// Returns a function that makes the learners of these steps.
     pub(super) fn make(&self, setting: &Setting, request: &GradientRequest, steps: Arc<HiddenSteps>) -> MakeLearners {
         let (set, gradient, clip) = (Arc::clone(&setting.set), request.gradient(setting), self.terms.bounds(1.0));
         let is_private = self.terms.budget.is_some();
@@ -111,7 +109,6 @@ impl Hidden {
     }
 }
 
-/// Projects onto a constraint set.
 #[derive(Debug)]
 struct OnSet(Arc<dyn ConstraintSet>);
 

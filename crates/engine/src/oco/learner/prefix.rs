@@ -55,7 +55,6 @@ pub struct SumsStart {
     pub noise: f64,
 }
 
-/// Makes the learner of a start.
 type MakeSums = dyn Fn(&SumsStart) -> Box<dyn SumsLearner> + Send + Sync;
 
 /// Describes a learner from outside that sees noisy prefix sums of gradients and nothing else.
@@ -84,11 +83,8 @@ impl From<OwnLearner> for LearnerPlan {
     }
 }
 
-/// Describes a learner of prefix sums.
 pub(super) struct SumsPlan {
-    /// Number of passes over the samples.
     pub(super) passes: u64,
-    /// A note of the ledger.
     pub(super) note: Option<&'static str>,
     /// Returns what the manifest must record beside the learning rate, as (name, value).
     pub(super) facts: fn(&SumsStart) -> Facts,
@@ -289,7 +285,6 @@ impl Checked {
         begun
     }
 
-    /// Takes the algorithm's points and answers.
     fn take(&mut self) -> Result<(), String> {
         let Ok(inner) = &self.inner else { return Ok(()) };
         let given = guarded(|| Ok([("points", inner.points().to_vec()), ("answers", inner.answers().to_vec())]))?;

@@ -11,10 +11,8 @@ use privateer_privacy::Refusal;
 use privateer_privacy::gradients::{HiddenRelease, HiddenStep, HiddenSteps};
 use std::sync::Arc;
 
-/// Holds the batches of a run.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Snowball {
-    /// Number of steps.
     pub n_steps: u64,
     /// Sizes of batches: the step with k steps to go has `ceil(size/sqrt(k))` samples, at least one and at most all.
     size: f64,

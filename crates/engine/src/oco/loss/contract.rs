@@ -7,7 +7,6 @@ use std::sync::Arc;
 
 /// Defines a convex loss of a prediction `z = <x, theta>` against a response y.
 pub trait Loss: fmt::Debug + Send + Sync {
-    /// Returns the value of the loss.
     fn value(&self, z: f64, y: f64) -> f64;
 
     /// Returns its derivative in z.
@@ -33,14 +32,12 @@ pub trait Loss: fmt::Debug + Send + Sync {
         false
     }
 
-    /// Returns a description of the loss in words.
     fn words(&self) -> String;
 }
 
 /// Computes the gradient of a loss of linear predictions: `slope(<x, theta>, y) x`.
 #[derive(Debug, Clone)]
 pub struct LinearModel {
-    /// The loss.
     pub loss: Arc<dyn Loss>,
 }
 

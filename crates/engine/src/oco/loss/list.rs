@@ -4,7 +4,6 @@ use super::{Loss, logistic, smoothed_absolute, squared};
 use privateer_config::params::{Args, List, Named};
 use std::sync::Arc;
 
-/// Losses of linear predictions.
 pub static LOSSES: List<Arc<dyn Loss>> = &[
     Named::new("squared", "(y - z)², its slope clipped (Huber)", "Han2022", squared::parse),
     Named::new("logistic", "ln(1 + e^z) - y z", "", logistic::parse),

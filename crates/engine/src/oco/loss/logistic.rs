@@ -8,7 +8,6 @@ use std::sync::Arc;
 #[derive(Debug, Clone, Copy)]
 pub struct Logistic;
 
-/// Reads the loss's keys; there are none.
 pub fn parse(_args: &Args<'_>) -> Arc<dyn Loss> {
     Arc::new(Logistic)
 }

@@ -4,8 +4,8 @@
 
 mod contract;
 mod list;
-pub mod logistic;
-pub mod smoothed_absolute;
+pub(super) mod logistic;
+mod smoothed_absolute;
 pub mod squared;
 
 pub use contract::{LinearModel, Loss};

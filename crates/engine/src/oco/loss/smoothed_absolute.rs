@@ -11,7 +11,6 @@ pub struct SmoothedAbsolute {
     pub width: f64,
 }
 
-/// Reads `width`.
 pub fn parse(args: &Args<'_>) -> Arc<dyn Loss> {
     let width = args.number("width", "radius of the rounding at zero, in units of the response").above(0.0).at_most(1e9).or(0.1);
     Arc::new(SmoothedAbsolute { width })

@@ -13,8 +13,7 @@ pub struct Squared {
     pub clip: f64,
 }
 
-/// Reads `clip`.
-pub fn parse(args: &Args<'_>) -> Arc<dyn Loss> {
+pub(super) fn parse(args: &Args<'_>) -> Arc<dyn Loss> {
     let clip = args
         .number("clip", "bound on the slope 2 (z - y): beyond it the square is continued by its tangent (Huber)")
         .above(0.0)

@@ -13,10 +13,8 @@ use privateer_privacy::gradients::Sample;
 /// It fails if keys do not suit each other, or tables would be too large.
 pub type ProblemPlan = dyn Fn(&ProblemContext<'_>) -> Result<Problem, Error> + Send + Sync;
 
-/// Holds what a problem may use while it is built.
 #[derive(Debug)]
 pub struct ProblemContext<'a> {
-    /// The problem's random streams.
     pub streams: &'a Streams,
     /// Number of samples of a trial.
     pub rounds: u64,
@@ -26,22 +24,18 @@ pub struct ProblemContext<'a> {
 
 /// Holds a problem, shared by all trials.
 pub struct Problem {
-    /// The problem as learners see it.
     pub setting: Setting,
-    /// Facts for the manifest and the report, as (name, value).
     pub facts: Facts,
     /// Makes one trial: its truth and its samples.
     pub trial: Box<dyn Fn(u64) -> Trial + Send + Sync>,
 }
 
-/// Writes the features of the next sample and returns its response.
 type DrawSample = dyn FnMut(&mut [f64]) -> f64 + Send;
 
 /// Holds one trial of a problem: samples without end, and the evaluation of an answer.
 pub struct Trial {
     x: Vec<f64>,
     draw: Box<DrawSample>,
-    /// The evaluation of an answer.
     pub score: Score,
 }
 
@@ -54,7 +48,6 @@ impl Trial {
         Self { x: vec![0.0; dimension], draw: Box::new(draw), score }
     }
 
-    /// Returns the next sample, sealed.
     pub fn next_sample(&mut self) -> Raw<Sample<'_>> {
         let y = (self.draw)(&mut self.x);
         Raw::seal(Sample { x: &self.x, y })

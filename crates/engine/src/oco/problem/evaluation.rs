@@ -11,28 +11,19 @@ pub enum Evaluation {
     ///
     /// `risk = u^T S u - 2 u^T b + c`, u = theta - truth, over rows x with noise e: `S = mean x x^T` (row-major), `b = mean e
     /// x`, `c = mean e²`.
-    Moments {
-        /// S: mean of `x x^T`, row-major.
-        second: Vec<f64>,
-        /// b: mean of `e x`.
-        cross: Vec<f64>,
-        /// c: mean of `e²`.
-        noise: f64,
-    },
+    Moments { second: Vec<f64>, cross: Vec<f64>, noise: f64 },
     /// Rows of data; `law(<x, truth>, e)` gives the response of a row.
     Rows {
         /// Features, row-major.
         x: Vec<f64>,
         /// One random number per row.
         e: Vec<f64>,
-        /// The law of the response.
         law: fn(f64, f64) -> f64,
         /// The loss, without a clip of its own.
         loss: Arc<dyn Loss>,
     },
 }
 
-/// Evaluates one trial's answers.
 #[derive(Debug, Clone)]
 pub struct Score {
     evaluation: Arc<Evaluation>,
@@ -62,7 +53,6 @@ impl Evaluation {
 }
 
 impl Score {
-    /// Creates the evaluation for this truth.
     #[must_use]
     pub fn new(evaluation: Arc<Evaluation>, truth: Arc<Vec<f64>>) -> Self {
         let best = evaluation.risk(&truth, &truth);
@@ -70,7 +60,6 @@ impl Score {
         Self { evaluation, truth, best, range }
     }
 
-    /// Returns the mean loss of an answer.
     #[must_use]
     pub fn risk(&self, theta: &[f64]) -> f64 {
         self.evaluation.risk(theta, &self.truth)

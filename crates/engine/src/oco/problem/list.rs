@@ -3,7 +3,6 @@
 use super::{ProblemPlan, regression};
 use privateer_config::params::{List, Named};
 
-/// Problems of online convex optimization.
 pub static PROBLEMS: List<Box<ProblemPlan>> = &[
     Named::new(
         "linear-regression",

@@ -3,7 +3,7 @@
 mod contract;
 mod evaluation;
 mod list;
-pub mod regression;
+mod regression;
 
 pub use contract::{Problem, ProblemContext, ProblemPlan, Trial};
 pub use evaluation::{Evaluation, Score};

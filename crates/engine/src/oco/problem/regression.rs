@@ -36,12 +36,10 @@ struct RegressionPlan {
     test_samples: usize,
 }
 
-/// Reads a linear regression.
 pub fn parse_linear(args: &Args<'_>) -> Box<ProblemPlan> {
     parse(args, Response::Linear, "squared")
 }
 
-/// Reads a logistic regression.
 pub fn parse_logistic(args: &Args<'_>) -> Box<ProblemPlan> {
     parse(args, Response::Logistic, "logistic")
 }

@@ -8,7 +8,6 @@ use std::sync::Arc;
 
 /// Represents a compact convex set C of parameters, with the norm in which losses are smooth.
 pub trait ConstraintSet: fmt::Debug + Send + Sync {
-    /// Returns the dimension d.
     fn dimension(&self) -> usize;
 
     /// Returns the norm of the geometry; gradients are measured in its dual.
@@ -47,7 +46,6 @@ pub trait ConstraintSet: fmt::Debug + Send + Sync {
         let _ = (index, out);
     }
 
-    /// Returns a description of the set in words.
     fn words(&self) -> String;
 }
 

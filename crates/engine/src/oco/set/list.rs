@@ -3,7 +3,6 @@
 use super::{SetPlan, lp_ball, polytope, simplex};
 use privateer_config::params::{Args, List, Named};
 
-/// The registered constraint sets.
 pub static SETS: List<Box<SetPlan>> = &[
     Named::new("lp-ball", "|theta|_p <= radius, 1 <= p <= infinity", "Han2022", lp_ball::parse),
     Named::new("simplex", "nonnegative parameters of a given sum", "", simplex::parse),

@@ -7,7 +7,6 @@ use privateer_numerics::vectorised;
 use privateer_privacy::gradients::Vertices;
 use std::sync::Arc;
 
-/// Represents the ball around zero.
 #[derive(Debug, Clone, Copy)]
 pub struct LpBall {
     norm: Norm,
@@ -15,7 +14,6 @@ pub struct LpBall {
     dimension: usize,
 }
 
-/// Reads `p` and `radius`.
 pub fn parse(args: &Args<'_>) -> Box<SetPlan> {
     let norm = parse_norm(args, "exponent of the norm", 2.0);
     let radius = args.number("radius", "radius of the ball, in that norm").above(0.0).at_most(1e9).or(1.0);

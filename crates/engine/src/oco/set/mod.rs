@@ -2,9 +2,9 @@
 
 mod contract;
 mod list;
-pub mod lp_ball;
-pub mod polytope;
-pub mod simplex;
+mod lp_ball;
+mod polytope;
+mod simplex;
 
 #[cfg(test)]
 mod oracle_tests;

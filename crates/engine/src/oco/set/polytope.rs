@@ -18,7 +18,6 @@ pub struct Polytope {
     diameter: f64,
 }
 
-/// Reads `vertices` and `p`.
 pub fn parse(args: &Args<'_>) -> Box<SetPlan> {
     let rows = args.numbers("vertices", "coordinates of the vertices, one vertex after the other");
     if rows.is_none() {

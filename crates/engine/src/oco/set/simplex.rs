@@ -14,7 +14,6 @@ pub struct Simplex {
     dimension: usize,
 }
 
-/// Reads `total`.
 pub fn parse(args: &Args<'_>) -> Box<SetPlan> {
     let total = args.number("total", "sum of the parameters").above(0.0).at_most(1e9).or(1.0);
     Box::new(move |dimension| Ok(Arc::new(Simplex::new(total, dimension))))

@@ -12,7 +12,6 @@ use privateer_privacy::{Released, Signal};
 pub struct PolicyGroup {
     policy: Box<dyn BatchPolicy>,
     n_points: usize,
-    /// The policy's label, for messages.
     label: String,
     batches: Vec<OpenBatch>,
     stage: Stage,
@@ -174,7 +173,6 @@ impl PolicyGroup {
     }
 }
 
-/// Makes the error of an algorithm that failed.
 pub(super) fn failure(label: &str, at: &str, why: String) -> Error {
     Error::Failed {
         problem: format!("policy `{label}` failed in {at}: {why}"),

@@ -70,7 +70,6 @@ impl SettingValue {
         }
     }
 
-    /// Returns the value at a place.
     pub(super) fn node(&self, span: &Span, sources: &mut Sources) -> Node {
         let value = match self {
             Self::Item(item) => Value::Table(item.table(span, sources)),
@@ -80,7 +79,6 @@ impl SettingValue {
         Node { value, span: Some(span.clone()) }
     }
 
-    /// Returns the value of a TOML tree.
     pub(super) fn of_toml(value: &toml::Value, at: &'static Location<'static>) -> Self {
         match value {
             toml::Value::Boolean(flag) => Self::Flag(*flag),
@@ -138,7 +136,6 @@ impl Item {
         self.keys.iter().find(|(known, ..)| known == key).map(|(_, value, _)| value)
     }
 
-    /// Appends a value to a key that holds a list.
     pub(super) fn push(&mut self, key: &str, value: SettingValue, at: &'static Location<'static>) {
         match self.keys.iter_mut().find(|(known, ..)| known == key) {
             Some((_, SettingValue::List(values), _)) => values.push(value),
