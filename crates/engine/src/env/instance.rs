@@ -59,7 +59,6 @@ pub enum RegretUnit {
 
 impl RegretUnit {
     /// Returns the unit in words, as a fact for the report.
-    #[must_use]
     pub fn fact(self) -> Fact {
         let words = match self {
             Self::Raw => "that of the reward",

@@ -34,7 +34,6 @@ impl Recorded {
     }
 
     /// Returns the recorded rounds of a horizon, ascending, 1-based.
-    #[must_use]
     pub fn rounds(self, horizon: u64) -> Vec<u64> {
         match self {
             Self::All => (1..=horizon).collect(),

@@ -59,7 +59,6 @@ pub struct LearnerStreams {
 }
 
 impl LearnerStreams {
-    #[must_use]
     pub fn new(mechanism: Stream, own: Stream) -> Self {
         Self { mechanism, own, transcript: None }
     }
@@ -109,7 +108,6 @@ pub struct LearnerPlan {
 
 impl LearnerPlan {
     /// Describes a learner by the function that calibrates it.
-    #[must_use]
     pub fn new(
         is_private: bool,
         prepare: impl Fn(&Setting, &GradientRequest, f64) -> Result<PreparedLearner, Refusal> + Send + Sync + 'static,
@@ -142,12 +140,10 @@ pub struct PreparedLearner {
 }
 
 impl GradientRequest {
-    #[must_use]
     pub fn none() -> Self {
         Self { spec: Request::NONE, clips: None, factorisation: "auto", stated_smoothness: 1.0, stated_lipschitz: 1.0 }
     }
 
-    #[must_use]
     pub fn clips(&self) -> bool {
         self.clips.unwrap_or(self.spec.calibration.corrects() && self.spec.mechanism != "none")
     }
@@ -180,7 +176,6 @@ impl GradientRequest {
     /// Returns the claim of noise with this price, for one sample.
     ///
     /// * `local` — whether every sample receives its own noise before it leaves its user
-    #[must_use]
     pub fn claim<N>(
         &self,
         terms: &Terms,
@@ -215,7 +210,6 @@ impl GradientRequest {
     }
 
     /// Returns the gradient for privatizers, with the loss's own clip only if the run clips.
-    #[must_use]
     pub fn gradient(&self, setting: &Setting) -> Arc<dyn Gradient> {
         let open = (!self.clips()).then(|| setting.loss.unclipped()).flatten();
         Arc::new(LinearModel { loss: open.unwrap_or_else(|| Arc::clone(&setting.loss)) })
@@ -247,7 +241,6 @@ impl GradientRequest {
         Ok(if sphere.noise.length(d) < normal.1.noise.length(d) { (SPHERE, sphere) } else { normal })
     }
 
-    #[must_use]
     pub fn vector_name(generalized: bool, private: bool) -> &'static str {
         match (private, generalized) {
             (false, _) => "none",
@@ -269,7 +262,6 @@ pub enum Rates {
 }
 
 impl Rates {
-    #[must_use]
     pub fn parse(args: &Args<'_>) -> Self {
         let fixed = args.number("learning_rate", "factor on the learner's steps").above(0.0).at_most(1e6).optional("1");
         let grid = args.numbers(

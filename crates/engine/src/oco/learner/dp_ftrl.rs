@@ -25,7 +25,6 @@ pub(super) fn parse(args: &Args<'_>) -> LearnerPlan {
 /// * `radius` — R: half of the set's diameter
 /// * `lipschitz` — L: bound on a gradient, in the Euclidean norm as R
 /// * `noise` — b: root mean square of the noise on a prefix, at most
-#[must_use]
 pub fn step(learning_rate: f64, radius: f64, lipschitz: f64, noise: f64, n: u64) -> f64 {
     learning_rate * radius / libm::sqrt(n as f64 * lipschitz * (lipschitz + 2.0 * noise))
 }
@@ -48,13 +47,11 @@ pub struct Ftrl {
 
 impl Ftrl {
     /// Begins at the set's centre with the step of [`step`].
-    #[must_use]
     pub fn new(start: &SumsStart, answers_mean: bool) -> Self {
         Self::of_trials(Arc::clone(&start.set), start.n_trials, step_of(start), answers_mean)
     }
 
     /// Begins at the set's centre.
-    #[must_use]
     pub fn of_trials(set: Arc<dyn ConstraintSet>, n_trials: usize, eta: f64, answers_mean: bool) -> Self {
         let mut centre = vec![0.0; set.dimension()];
         set.centre(&mut centre);

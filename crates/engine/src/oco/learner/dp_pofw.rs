@@ -50,12 +50,10 @@ pub struct Pofw {
 }
 
 impl Pofw {
-    #[must_use]
     pub fn new(privatizer: VertexChoice, set: Arc<dyn ConstraintSet>, learning_rate: f64) -> Self {
         Self { privatizer, server: FrankWolfe::new(set), learning_rate, round: 0 }
     }
 
-    #[must_use]
     pub fn server(&self) -> &FrankWolfe {
         &self.server
     }

@@ -45,12 +45,10 @@ pub struct Tofw {
 
 impl Tofw {
     /// Creates a run of one trial before its first sample.
-    #[must_use]
     pub fn new(privatizer: PrefixGradients, set: Arc<dyn ConstraintSet>, learning_rate: f64) -> Self {
         Self { privatizer, server: FrankWolfe::new(set), learning_rate, round: 0 }
     }
 
-    #[must_use]
     pub fn server(&self) -> &FrankWolfe {
         &self.server
     }

@@ -5,7 +5,6 @@ use privateer_privacy::gradients::GradientQuery;
 use std::sync::Arc;
 
 /// Returns the step of round t: `lr/(t + 1)`, at most 1, so that iterates stay in the set.
-#[must_use]
 pub fn step_size(learning_rate: f64, round: u64) -> f64 {
     (learning_rate / (round as f64 + 1.0)).min(1.0)
 }
@@ -21,18 +20,15 @@ pub struct FrankWolfe {
 }
 
 impl FrankWolfe {
-    #[must_use]
     pub fn set(&self) -> &dyn ConstraintSet {
         self.set.as_ref()
     }
 
     /// Creates a server at the set's centre, where both iterates are equal.
-    #[must_use]
     pub fn new(set: Arc<dyn ConstraintSet>) -> Self {
         Self::of_trials(set, 1)
     }
 
-    #[must_use]
     pub fn of_trials(set: Arc<dyn ConstraintSet>, n_trials: usize) -> Self {
         let mut centre = vec![0.0; set.dimension()];
         set.centre(&mut centre);
@@ -40,12 +36,10 @@ impl FrankWolfe {
         Self { before: now.clone(), direction: vec![0.0; now.len()], vertex: vec![0.0; now.len()], now, set }
     }
 
-    #[must_use]
     pub fn query(&self) -> GradientQuery<'_> {
         GradientQuery { now: &self.now, before: &self.before }
     }
 
-    #[must_use]
     pub fn iterate(&self) -> &[f64] {
         &self.now
     }
@@ -71,13 +65,11 @@ impl FrankWolfe {
     }
 
     /// Returns the last direction that was followed; zeros before the first.
-    #[must_use]
     pub fn last_direction(&self) -> &[f64] {
         &self.direction
     }
 
     /// Returns the last vertex of a step; zeros before the first.
-    #[must_use]
     pub fn last_vertex(&self) -> &[f64] {
         &self.vertex
     }

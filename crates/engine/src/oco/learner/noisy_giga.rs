@@ -14,14 +14,12 @@ use std::sync::Arc;
 /// Returns `alpha = sqrt((1 + ln n) L (L + 2 b)/n)/(lr R)`, which minimises the bound on the regret at `lr = 1`.
 ///
 /// * `noise` — b: root mean square length of the noise after a step of length 1
-#[must_use]
 pub fn curvature(learning_rate: f64, radius: f64, lipschitz: f64, noise: f64, n: u64) -> f64 {
     let n = n as f64;
     libm::sqrt((1.0 + libm::log(n)) * lipschitz * (lipschitz + 2.0 * noise) / n) / (learning_rate * radius)
 }
 
 /// Returns the steps over n samples; `longest` is `2/beta`.
-#[must_use]
 pub fn steps(n: u64, alpha: f64, longest: f64, sigma: f64) -> Arc<HiddenSteps> {
     Arc::new(move |at| {
         let eta = 1.0 / (alpha * (at as f64 + 1.0) + 1.0 / longest);

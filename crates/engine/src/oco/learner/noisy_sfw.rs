@@ -13,7 +13,6 @@ use privateer_privacy::{Raw, Refusal};
 use std::sync::Arc;
 
 /// Returns the division of n samples into batches, and the step.
-#[must_use]
 pub fn plan(n: u64, learning_rate: f64) -> (BatchPlan, f64) {
     let root = libm::sqrt(n as f64);
     let batches = BatchPlan {
@@ -55,7 +54,6 @@ pub struct NoisySfw {
 }
 
 impl NoisySfw {
-    #[must_use]
     pub fn new(privatizer: BatchGradients, set: Arc<dyn ConstraintSet>, eta: f64) -> Self {
         let estimate = vec![0.0; set.dimension()];
         Self { privatizer, server: FrankWolfe::new(set), estimate, eta }

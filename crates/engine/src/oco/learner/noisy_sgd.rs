@@ -13,7 +13,6 @@ use std::sync::Arc;
 /// Returns the step `lr R/(L n max(sqrt(n), sqrt(d ln(1/delta))/epsilon))`.
 ///
 /// R is half of the diameter; the second term of the maximum is 0 without a budget.
-#[must_use]
 pub fn step(learning_rate: f64, radius: f64, lipschitz: f64, n: u64, dimension: usize, budget: Option<(f64, f64)>) -> f64 {
     let n = n as f64;
     let noise = budget.map_or(0.0, |(epsilon, delta)| libm::sqrt(dimension as f64 * libm::log(1.0 / delta)) / epsilon);
@@ -85,14 +84,12 @@ pub struct Descent {
 }
 
 impl Descent {
-    #[must_use]
     pub fn new(set: Arc<dyn ConstraintSet>, eta: f64) -> Self {
         let mut theta = vec![0.0; set.dimension()];
         set.centre(&mut theta);
         Self { sum: vec![0.0; theta.len()], answer: theta.clone(), theta, set, eta, n_steps: 0 }
     }
 
-    #[must_use]
     pub fn theta(&self) -> &[f64] {
         &self.theta
     }
@@ -114,7 +111,6 @@ impl Descent {
     }
 
     /// Returns the mean of the iterates once finished, the starting point before.
-    #[must_use]
     pub fn answer(&self) -> &[f64] {
         &self.answer
     }

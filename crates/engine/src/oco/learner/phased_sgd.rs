@@ -17,13 +17,11 @@ use std::sync::Arc;
 /// Returns the first step `lr R/(L sqrt(2 n/3 + 64 d/mu²))` of a descent over n samples.
 ///
 /// It minimises the bound on the risk at `lr = 1`. `mu` is infinite without a budget.
-#[must_use]
 pub fn step(learning_rate: f64, radius: f64, lipschitz: f64, n: u64, dimension: usize, mu: f64) -> f64 {
     learning_rate * radius / (lipschitz * libm::sqrt(2.0 / 3.0 * n as f64 + 64.0 * dimension as f64 / (mu * mu)))
 }
 
 /// Returns the steps of the phases over n samples: half of the samples left in each, the noise `unit` times the step.
-#[must_use]
 pub fn phases(n: u64, eta: f64, unit: f64) -> Arc<HiddenSteps> {
     let (mut ends, mut end) = (Vec::new(), 0);
     while end < n {

@@ -174,7 +174,6 @@ pub struct PrefixLearner {
 
 impl PrefixLearner {
     /// Creates a run of one pass.
-    #[must_use]
     pub fn new(privatizer: PrefixGradients, server: Box<dyn SumsLearner>, dimension: usize) -> Self {
         Self { privatizer, server, dimension, stores: Vec::new(), n_samples: 0, passes: 1, round: 0 }
     }

@@ -21,7 +21,6 @@ pub struct Snowball {
 
 impl Snowball {
     /// Divides n samples; the last ones may stay unused.
-    #[must_use]
     pub fn of(n: u64, size: f64) -> Self {
         let mut plan = Self { n_steps: 0, size, n };
         let mut used = plan.batch(1);
@@ -38,13 +37,11 @@ impl Snowball {
     }
 
     /// Returns the number of samples of the step with `k >= 1` steps to go.
-    #[must_use]
     pub fn batch(&self, k: u64) -> u64 {
         ((self.size / libm::sqrt(k as f64)).ceil() as u64).clamp(1, self.n)
     }
 
     /// Returns the largest `1/(batch sqrt(k))`: what noise hides least.
-    #[must_use]
     pub fn exposure(&self) -> f64 {
         let of = |k: u64| 1.0 / (self.batch(k) as f64 * libm::sqrt(k as f64));
         // From the first batch of one sample on it falls.
@@ -59,7 +56,6 @@ impl Snowball {
     }
 
     /// Returns the steps, of length `eta` with noise `eta sigma`.
-    #[must_use]
     pub fn steps(self, eta: f64, sigma: f64) -> Arc<HiddenSteps> {
         Arc::new(move |at| {
             let k = self.n_steps.checked_sub(at).filter(|k| 0 < *k)?;

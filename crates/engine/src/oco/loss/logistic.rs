@@ -13,7 +13,6 @@ pub fn parse(_args: &Args<'_>) -> Arc<dyn Loss> {
 }
 
 /// Returns `1/(1 + e^-z)`, without overflow.
-#[must_use]
 pub fn sigmoid(z: f64) -> f64 {
     if 0.0 <= z {
         1.0 / (1.0 + libm::exp(-z))

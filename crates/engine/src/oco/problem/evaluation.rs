@@ -53,14 +53,12 @@ impl Evaluation {
 }
 
 impl Score {
-    #[must_use]
     pub fn new(evaluation: Arc<Evaluation>, truth: Arc<Vec<f64>>) -> Self {
         let best = evaluation.risk(&truth, &truth);
         let range = evaluation.risk(&vec![0.0; truth.len()], &truth) - best;
         Self { evaluation, truth, best, range }
     }
 
-    #[must_use]
     pub fn risk(&self, theta: &[f64]) -> f64 {
         self.evaluation.risk(theta, &self.truth)
     }
@@ -68,13 +66,11 @@ impl Score {
     /// Returns the excess risk over the truth, as a share of the excess risk of zero.
     ///
     /// It is 1 at zero and 0 at the truth; NaN where both risks are equal.
-    #[must_use]
     pub fn suboptimality(&self, risk: f64) -> f64 {
         (risk - self.best) / self.range
     }
 
     /// Returns the risk of the truth.
-    #[must_use]
     pub fn best(&self) -> f64 {
         self.best
     }

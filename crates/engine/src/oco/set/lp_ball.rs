@@ -32,7 +32,6 @@ pub(super) fn parse_norm(args: &Args<'_>, doc: &'static str, usual: f64) -> Norm
 
 impl LpBall {
     /// Creates the ball for `radius > 0`, `dimension >= 1`.
-    #[must_use]
     pub fn new(norm: Norm, radius: f64, dimension: usize) -> Self {
         Self { norm, radius, dimension }
     }

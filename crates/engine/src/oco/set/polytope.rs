@@ -37,7 +37,6 @@ impl Polytope {
     /// Creates the hull of these vertices, one after another.
     ///
     /// `None` if there is no vertex, or one is incomplete or not finite.
-    #[must_use]
     pub fn new(norm: Norm, dimension: usize, rows: Vec<f64>) -> Option<Self> {
         let fine =
             dimension != 0 && !rows.is_empty() && rows.len().is_multiple_of(dimension) && rows.iter().all(|x| x.is_finite());

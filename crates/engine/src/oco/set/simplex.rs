@@ -21,7 +21,6 @@ pub fn parse(args: &Args<'_>) -> Box<SetPlan> {
 
 impl Simplex {
     /// Creates the simplex for `total > 0`, `dimension >= 1`.
-    #[must_use]
     pub fn new(total: f64, dimension: usize) -> Self {
         Self { total, dimension }
     }
