@@ -207,6 +207,19 @@ impl<'a> Args<'a> {
         found.or(default).or(options.first().copied()).unwrap_or("")
     }
 
+    /// Reads one of the given words as the value beside it; as that of the word `default` when absent.
+    pub fn choice<T: Copy>(
+        &self,
+        key: &'static str,
+        doc: &'static str,
+        options: &[(&'static str, T)],
+        default: &'static str,
+    ) -> T {
+        let words: Vec<&'static str> = options.iter().map(|(word, _)| *word).collect();
+        let found = self.word(key, doc, &words, Some(default));
+        options[words.iter().position(|word| *word == found).unwrap_or(0)].1
+    }
+
     /// Reads a free text.
     pub fn text(&self, key: &'static str, doc: &'static str) -> Option<String> {
         self.note(key, "a text".to_owned(), None, doc);
@@ -319,6 +332,15 @@ impl<'a> Args<'a> {
             return None;
         }
         self.variant(key, doc, kinds, None)
+    }
+
+    /// Reads the item of a list that a nested table names, with its keys; `None` without a table of a known kind.
+    pub fn item<T: 'static>(&self, list: List<T>, variant: Option<Variant<'a>>) -> Option<T> {
+        let Variant { kind, args } = variant?;
+        let item = self.items(list).read(&kind, &args)?;
+        args.finish();
+        self.absorb(&args);
+        Some(item)
     }
 
     /// Reads the `kind` of this table; `noun` names the thing it describes.

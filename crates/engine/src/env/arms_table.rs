@@ -45,12 +45,12 @@ pub fn parse(args: &Args<'_>) -> EnvironmentPlan {
         about: args.text("about", "what the files are and where their publisher has them; shown when they are missing"),
         arms: args.word("arms", "whether arms are the files' columns or rows", &["columns", "rows"], Some("columns"))
             == "columns",
-        header: match args.word("header", "whether the files' first row names the columns", &["auto", "yes", "no"], Some("auto"))
-        {
-            "yes" => Some(true),
-            "no" => Some(false),
-            _ => None,
-        },
+        header: args.choice(
+            "header",
+            "whether the files' first row names the columns",
+            &[("auto", None), ("yes", Some(true)), ("no", Some(false))],
+            "auto",
+        ),
         columns: args.texts("columns", "the files' columns to read, by name (by number without a header); absent: all"),
         except: args.texts("except", "columns that are no arms; the others are").unwrap_or_default(),
         drops_missing: drops_missing(args),

@@ -147,11 +147,7 @@ enum Output {
 impl Output {
     fn parse(args: &Args<'_>) -> Self {
         let doc = "`unit` maps each trial's function onto [0, 1], `peak` divides it by its largest value";
-        match args.word("output", doc, &["raw", "unit", "peak"], Some("raw")) {
-            "unit" => Self::Unit,
-            "peak" => Self::Peak,
-            _ => Self::Raw,
-        }
+        args.choice("output", doc, &[("raw", Self::Raw), ("unit", Self::Unit), ("peak", Self::Peak)], "raw")
     }
 
     fn rescale(self, values: &mut [f64]) -> Result<(), Error> {

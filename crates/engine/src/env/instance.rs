@@ -68,15 +68,8 @@ impl RegretUnit {
     }
 
     pub fn parse(args: &Args<'_>, default: &'static str) -> Self {
-        match args.word(
-            "regret",
-            "unit of regret: the reward's own, or shares of the largest mean",
-            &["raw", "relative"],
-            Some(default),
-        ) {
-            "relative" => Self::Relative,
-            _ => Self::Raw,
-        }
+        let doc = "unit of regret: the reward's own, or shares of the largest mean";
+        args.choice("regret", doc, &[("raw", Self::Raw), ("relative", Self::Relative)], default)
     }
 }
 

@@ -12,10 +12,7 @@ use privateer_numerics::rng::Stream;
 pub fn parse(args: &Args<'_>) -> EnvironmentPlan {
     let centres = args.count("centres", "p: terms of the sum, centres uniform on the domain").between(1, 1_000_000).or(100);
     let doc = "each uniform on [-1, 1], or all uniform on the simplex (not negative, with sum 1)";
-    let weights = match args.word("weights", doc, &["uniform", "simplex"], Some("uniform")) {
-        "simplex" => Weights::Simplex,
-        _ => Weights::Uniform,
-    };
+    let weights = args.choice("weights", doc, &[("uniform", Weights::Uniform), ("simplex", Weights::Simplex)], "uniform");
     let function = FunctionPlan::parse(args, Place::Anywhere);
     EnvironmentPlan::new(move |context| {
         let (n_centres, facts) = (centres as usize, [("centres", centres.into())].into());

@@ -15,17 +15,8 @@ use privateer_gp::posterior::{Design, ExactPosterior};
 use privateer_privacy::Protection;
 use std::sync::Arc;
 
-/// Reads the keys of `batched-elimination`.
-pub fn parse(args: &Args<'_>) -> PolicyPlan {
-    plan(args, Protection::Rewards)
-}
-
-/// Reads the keys of `dp-bpe`.
-pub fn parse_sums(args: &Args<'_>) -> PolicyPlan {
-    plan(args, Protection::Batches)
-}
-
-fn plan(args: &Args<'_>, protection: Protection) -> PolicyPlan {
+/// Reads the keys of `batched-elimination` and `dp-bpe`, which differ in what protects rewards.
+pub fn parse(args: &Args<'_>, protection: Protection) -> PolicyPlan {
     let (beta, failure_prob) = (ExplorationFactor::parse(args), failure_prob(args));
     let prepare = move |problem: &Problem| -> Result<Box<dyn PolicyMaker>, Error> {
         let gram = Arc::clone(&problem.shared()?.gram);

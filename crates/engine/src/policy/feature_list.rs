@@ -1,27 +1,30 @@
 //! Lists the feature maps that a spec can name, and reads them.
 
-use super::{FeaturesPlan, features};
+use super::FeaturesPlan;
 use privateer_config::params::{Args, List, Named};
+use privateer_gp::features::{exact, nystrom, quadrature_fourier, random_fourier};
 use std::sync::Arc;
 
 pub static FEATURES: List<Arc<dyn FeaturesPlan>> = &[
-    Named { name: "exact", summary: "pivoted Cholesky of the Gram matrix, to a tolerance", paper: "", build: features::exact },
-    Named::new("nystrom", "Nystrom features over a fixed dictionary of points", "Zhou2021", features::nystrom),
-    Named::new(
-        "quadrature-fourier",
-        "cosines and sines at the nodes of a rule over the spectral density",
-        "Dubey2021",
-        features::quadrature_fourier,
-    ),
-    Named::new("random-fourier", "cosines and sines at random frequencies", "Rahimi2007", features::random_fourier),
+    Named::new("exact", "pivoted Cholesky of the Gram matrix, to a tolerance", "", |args| Arc::new(exact::parse(args))),
+    Named::new("nystrom", "Nystrom features over a fixed dictionary of points", "Zhou2021", |args| {
+        Arc::new(nystrom::parse(args))
+    }),
+    Named::new("quadrature-fourier", "cosines and sines at the nodes of a rule over the spectral density", "Dubey2021", |args| {
+        Arc::new(quadrature_fourier::parse(args))
+    }),
+    Named::new("random-fourier", "cosines and sines at random frequencies", "Rahimi2007", |args| {
+        Arc::new(random_fourier::parse(args))
+    }),
 ];
 
-/// Reads a feature map under `key`; `None` if absent or wrong (an error is then recorded).
-pub fn parse_features(args: &Args<'_>, key: &'static str) -> Option<Arc<dyn FeaturesPlan>> {
+/// Reads the key `features`; `None` if absent or wrong (an error is then recorded).
+pub fn parse_features(args: &Args<'_>) -> Option<Arc<dyn FeaturesPlan>> {
     let doc = "feature map; without one the posterior is exact, over the points visited";
-    let items = args.items(FEATURES);
-    let variant = args.variant(key, doc, &items.names(), None)?;
-    let features = items.read(&variant.kind, &variant.args)?;
-    args.absorb(&variant.args);
-    Some(features)
+    args.item(FEATURES, args.variant("features", doc, &args.items(FEATURES).names(), None))
+}
+
+/// Reads the key `features` for a policy that supports only one map, `kind`, which has its defaults without the key.
+pub(super) fn parse_one_map(args: &Args<'_>, kind: &'static str) -> Option<Arc<dyn FeaturesPlan>> {
+    args.item(FEATURES, args.variant("features", "the feature map, for its keys", &[kind], Some(kind)))
 }

@@ -4,27 +4,18 @@
 //! exploration factor accounts for the error of the features.
 
 use super::exploration_factor::ExplorationFactor;
-use super::features::{quadrature_fourier, random_fourier};
+use super::feature_list::parse_one_map;
 use super::gp_policy::{Ridge, Rule, failure_prob, gp_plan};
 use super::noise_scale::NoiseScale;
-use super::{FeaturesPlan, PolicyPlan, PosteriorPlan, RoundFacts};
+use super::{InputNoiseModel, PolicyPlan, PosteriorPlan, RoundFacts};
 use privateer_config::params::Args;
-use std::sync::Arc;
 
-/// Reads the keys of `qff-gp-ucb`.
-pub fn parse_quadrature(args: &Args<'_>) -> PolicyPlan {
-    plan(args, "quadrature-fourier", quadrature_fourier)
-}
-
-/// Reads the keys of `rff-gp-ucb`.
-pub fn parse_random(args: &Args<'_>) -> PolicyPlan {
-    plan(args, "random-fourier", random_fourier)
-}
-
-/// Reads the policy over the feature map `kind`, whose keys `build` reads.
-fn plan(args: &Args<'_>, kind: &'static str, build: fn(&Args<'_>) -> Arc<dyn FeaturesPlan>) -> PolicyPlan {
+/// Reads the keys of the policy over the feature map `kind`.
+pub fn parse(args: &Args<'_>, kind: &'static str) -> PolicyPlan {
     let (beta, failure_prob) = (ExplorationFactor::parse_measuring(args), failure_prob(args));
-    let posterior = |args: &Args<'_>| PosteriorPlan::parse_of(args, kind, build);
+    let posterior = |args: &Args<'_>| {
+        parse_one_map(args, kind).map_or(PosteriorPlan::Exact(InputNoiseModel::Modelled), PosteriorPlan::Features)
+    };
     gp_plan(args, Ridge::Stated(1.0), posterior, move |setting, ridge| {
         let (noise_scale, bound, root) = (NoiseScale::of(beta, setting)?, setting.facts.bound, libm::sqrt(ridge));
         let factor = move |round: &RoundFacts| {

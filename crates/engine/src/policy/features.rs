@@ -4,32 +4,11 @@ use super::{FeaturesPlan, KnownInputs, Problem, SharedInputs};
 use privateer_config::error::{Diagnostic, Error};
 use privateer_config::facts::{FactValue, Facts};
 use privateer_config::memory::allow;
-use privateer_config::params::Args;
 use privateer_gp::Points;
 use privateer_gp::features::{exact, nystrom, quadrature_fourier, random_fourier};
 use privateer_gp::score::{AxisFeatures, FeatureTable};
 use privateer_numerics::rng::Purpose;
 use std::sync::Arc;
-
-/// Reads exact features.
-pub fn exact(args: &Args<'_>) -> Arc<dyn FeaturesPlan> {
-    Arc::new(exact::parse(args))
-}
-
-/// Reads Nystrom features.
-pub fn nystrom(args: &Args<'_>) -> Arc<dyn FeaturesPlan> {
-    Arc::new(nystrom::parse(args))
-}
-
-/// Reads random Fourier features.
-pub fn random_fourier(args: &Args<'_>) -> Arc<dyn FeaturesPlan> {
-    Arc::new(random_fourier::parse(args))
-}
-
-/// Reads quadrature Fourier features.
-pub fn quadrature_fourier(args: &Args<'_>) -> Arc<dyn FeaturesPlan> {
-    Arc::new(quadrature_fourier::parse(args))
-}
 
 impl FeaturesPlan for exact::Exact {
     fn build(&self, problem: &Problem) -> Result<FeatureTable, Error> {

@@ -26,7 +26,7 @@ const TOLERANCE: f64 = 1e-3;
 pub fn parse(args: &Args<'_>) -> PolicyPlan {
     let (beta, failure_prob) = (ExplorationFactor::parse_measuring(args), failure_prob(args));
     let ridge = Ridge::parse(args, Ridge::Stated(1.0));
-    let features = parse_features(args, "features")
+    let features = parse_features(args)
         .unwrap_or_else(|| Arc::new(Exact { tolerance: TOLERANCE, ..Exact::default() }) as Arc<dyn FeaturesPlan>);
     PolicyPlan::new(move |problem: &Problem| -> Result<Box<dyn PolicyMaker>, Error> {
         // Over a product domain the points cannot be listed.

@@ -9,17 +9,12 @@ use privateer_config::params::Args;
 use privateer_gp::features::exact::Exact;
 use std::sync::Arc;
 
-/// Reads the keys of `jdp-gp-ucb`.
-pub fn parse(args: &Args<'_>) -> PolicyPlan {
-    parse_over(args, false, Arc::new(Exact::default()))
+/// Reads the keys of `local-jdp-gp-ucb`, or of `jdp-gp-ucb`.
+pub fn parse(args: &Args<'_>, local: bool) -> PolicyPlan {
+    parse_over(args, local, Arc::new(Exact::default()))
 }
 
-/// Reads the keys of `local-jdp-gp-ucb`.
-pub fn parse_local(args: &Args<'_>) -> PolicyPlan {
-    parse_over(args, true, Arc::new(Exact::default()))
-}
-
-/// Reads the keys of either policy; `features` serves where the spec names none.
+/// Reads the same; `features` serves where the spec names none.
 pub fn parse_over(args: &Args<'_>, local: bool, features: Arc<dyn FeaturesPlan>) -> PolicyPlan {
     let name = if local { "local-jdp-gp-ucb" } else { "jdp-gp-ucb" };
     sums_plan(args, SumsPolicyKind { name, local, linear: false }, features)

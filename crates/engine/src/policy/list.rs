@@ -5,6 +5,7 @@ use super::{
     igp_ucb, jdp_gp_ucb, jdp_linucb, moma_gp_ucb, successive_elimination, tgp_ucb, ucb1, uniform,
 };
 use privateer_config::params::{List, Named};
+use privateer_privacy::Protection;
 
 pub static POLICIES: List<PolicyPlan> = &[
     Named {
@@ -17,7 +18,7 @@ pub static POLICIES: List<PolicyPlan> = &[
         name: "batched-elimination",
         summary: "batches of the widest points, then elimination: BPE, also of rewards with noise of their own",
         paper: "LiScarlett2022",
-        build: batched_elimination::parse,
+        build: |args| batched_elimination::parse(args, Protection::Rewards),
     },
     Named {
         name: "batched-gp-ucb",
@@ -29,13 +30,13 @@ pub static POLICIES: List<PolicyPlan> = &[
         name: "dp-bpe",
         summary: "batched elimination, where a trusted server releases one sum of rewards for each point and batch",
         paper: "",
-        build: batched_elimination::parse_sums,
+        build: |args| batched_elimination::parse(args, Protection::Batches),
     },
     Named {
         name: "dp-se",
         summary: "successive elimination of arms, where a trusted server releases one sum of rewards for each arm and epoch",
         paper: "SajedSheffet2019",
-        build: successive_elimination::parse_sums,
+        build: |args| successive_elimination::parse(args, Protection::Batches),
     },
     Named::new(
         "expected-improvement",
@@ -52,18 +53,15 @@ pub static POLICIES: List<PolicyPlan> = &[
     ),
     Named::new("gp-ucb", "GP-UCB with the Bayesian exploration factor", "Srinivas2010", gp_ucb::parse),
     Named::new("igp-ucb", "GP-UCB with the improved frequentist exploration factor", "Chowdhury2017", igp_ucb::parse),
-    Named::new(
-        "jdp-gp-ucb",
-        "GP-UCB over features from private sums: joint differential privacy",
-        "Dubey2021",
-        jdp_gp_ucb::parse,
-    ),
+    Named::new("jdp-gp-ucb", "GP-UCB over features from private sums: joint differential privacy", "Dubey2021", |args| {
+        jdp_gp_ucb::parse(args, false)
+    }),
     Named::new("jdp-linucb", "linear UCB from private sums: joint differential privacy", "ShariffSheffet2018", jdp_linucb::parse),
     Named::new(
         "local-jdp-gp-ucb",
         "GP-UCB over features from everybody's own noisy item: local joint differential privacy",
         "Dubey2021",
-        jdp_gp_ucb::parse_local,
+        |args| jdp_gp_ucb::parse(args, true),
     ),
     Named {
         name: "moma-gp-ucb",
@@ -75,14 +73,16 @@ pub static POLICIES: List<PolicyPlan> = &[
         name: "qff-gp-ucb",
         summary: "GP-UCB over quadrature Fourier features, without privacy of its own",
         paper: "Dubey2021",
-        build: feature_ucb::parse_quadrature,
+        build: |args| feature_ucb::parse(args, "quadrature-fourier"),
     },
-    Named::new("rff-gp-ucb", "GP-UCB over random Fourier features", "Rahimi2007", feature_ucb::parse_random),
+    Named::new("rff-gp-ucb", "GP-UCB over random Fourier features", "Rahimi2007", |args| {
+        feature_ucb::parse(args, "random-fourier")
+    }),
     Named::new(
         "successive-elimination",
         "arms without a kernel, of which the worse ones are dropped",
         "SajedSheffet2019",
-        successive_elimination::parse,
+        |args| successive_elimination::parse(args, Protection::Rewards),
     ),
     Named {
         name: "tgp-ucb",

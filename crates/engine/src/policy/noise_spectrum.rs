@@ -62,12 +62,8 @@ impl SpectrumPlan {
             "none" => RepairPlan::None,
             _ => RepairPlan::Shift { multiple: multiple("1") },
         };
-        let bound = nested.has("spectrum").then(|| {
-            match nested.word("spectrum", "whose Lambda bounds the noise", &["as-printed", "tight"], Some("tight")) {
-                "as-printed" => Bound::Printed,
-                _ => Bound::Tight,
-            }
-        });
+        let options = [("as-printed", Bound::Printed), ("tight", Bound::Tight)];
+        let bound = nested.has("spectrum").then(|| nested.choice("spectrum", "whose Lambda bounds the noise", &options, "tight"));
         nested.finish();
         Self { repair, bound }
     }

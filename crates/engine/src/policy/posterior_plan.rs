@@ -39,19 +39,7 @@ impl PosteriorPlan {
     /// Reads the keys `features` (without it, the posterior is exact) and `input_noise`.
     pub fn parse(args: &Args<'_>) -> Self {
         let input_noise = InputNoiseModel::parse(args);
-        parse_features(args, "features").map_or(Self::Exact(input_noise), Self::Features)
-    }
-
-    /// Reads the key `features` for a policy that supports only one map, `kind`.
-    ///
-    /// `build` reads the map's keys; without the key, the map has its defaults.
-    pub fn parse_of(args: &Args<'_>, kind: &'static str, build: fn(&Args<'_>) -> Arc<dyn FeaturesPlan>) -> Self {
-        let Some(variant) = args.variant("features", "the feature map, for its keys", &[kind], Some(kind)) else {
-            return Self::Exact(InputNoiseModel::Modelled);
-        };
-        let features = build(&variant.args);
-        args.absorb(&variant.args);
-        Self::Features(features)
+        parse_features(args).map_or(Self::Exact(input_noise), Self::Features)
     }
 
     /// Builds the feature table, if there is one.

@@ -22,11 +22,8 @@ pub enum InputNoiseModel {
 impl InputNoiseModel {
     pub fn parse(args: &Args<'_>) -> Self {
         let doc = "what the kernel makes of noise that a curator put on the inputs";
-        match args.word("input_noise", doc, &["modelled", "without-row-term", "ignored"], Some("modelled")) {
-            "without-row-term" => Self::WithoutRowTerm,
-            "ignored" => Self::Ignored,
-            _ => Self::Modelled,
-        }
+        let options = [("modelled", Self::Modelled), ("without-row-term", Self::WithoutRowTerm), ("ignored", Self::Ignored)];
+        args.choice("input_noise", doc, &options, "modelled")
     }
 
     /// Returns the covariance over the rows, evaluated on demand without a matrix over all pairs.

@@ -14,17 +14,8 @@ use privateer_config::facts::Facts;
 use privateer_config::params::Args;
 use privateer_privacy::Protection;
 
-/// Reads the keys of `successive-elimination`.
-pub fn parse(args: &Args<'_>) -> PolicyPlan {
-    plan(args, Protection::Rewards)
-}
-
-/// Reads the keys of `dp-se`.
-pub fn parse_sums(args: &Args<'_>) -> PolicyPlan {
-    plan(args, Protection::Batches)
-}
-
-fn plan(args: &Args<'_>, protection: Protection) -> PolicyPlan {
+/// Reads the keys of `successive-elimination` and `dp-se`, which differ in what protects rewards.
+pub fn parse(args: &Args<'_>, protection: Protection) -> PolicyPlan {
     let (beta, failure_prob) = (ExplorationFactor::parse(args), failure_prob(args));
     let prepare = move |problem: &Problem| -> Result<Box<dyn PolicyMaker>, Error> {
         let (n_points, rounds) = (problem.listed()?, problem.rounds);

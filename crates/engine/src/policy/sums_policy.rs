@@ -21,7 +21,7 @@ use std::sync::Arc;
 
 /// Reads the keys of a server; `default` are the features where the spec names none.
 pub fn sums_plan(args: &Args<'_>, kind: SumsPolicyKind, default: Arc<dyn FeaturesPlan>) -> PolicyPlan {
-    let features = if kind.linear { default } else { parse_features(args, "features").unwrap_or(default) };
+    let features = if kind.linear { default } else { parse_features(args).unwrap_or(default) };
     let beta = ExplorationFactor::parse(args);
     let failure_prob = super::gp_policy::failure_prob(args);
     let ridge = args.number("ridge", "regularizer: the noise variance the posterior assumes").above(0.0).at_most(1e12).or(1.0);
@@ -34,11 +34,7 @@ pub fn sums_plan(args: &Args<'_>, kind: SumsPolicyKind, default: Arc<dyn Feature
     } else {
         let doc =
             "for an unknown horizon: epochs ending at rounds 1, 2, 4, 8, …; each starts from nothing (`restart`) or continues";
-        match args.word("epochs", doc, &["one", "restart", "carry"], Some("one")) {
-            "restart" => Epochs::Restart,
-            "carry" => Epochs::Carry,
-            _ => Epochs::One,
-        }
+        args.choice("epochs", doc, &[("one", Epochs::One), ("restart", Epochs::Restart), ("carry", Epochs::Carry)], "one")
     };
     if epochs != Epochs::One && release != ReleaseRule::EveryRound {
         args.reject("release", "epochs of an unknown horizon release after every round", "`every-round`, or `epochs = \"one\"`");

@@ -99,11 +99,8 @@ pub struct TailKeys {
 impl TailKeys {
     pub fn parse(args: &Args<'_>) -> Self {
         let doc = "what is assumed of the observation noise, with and without privacy: light tails, so that only noise of an unbounded mechanism is truncated, or a bounded moment alone; `auto`: `moment` where `moment` is stated or the noise has heavy tails, else `sub-gaussian`";
-        let stated = match args.word("tails", doc, &["auto", "sub-gaussian", "moment"], Some("auto")) {
-            "sub-gaussian" => Some(Tails::SubGaussian),
-            "moment" => Some(Tails::Moment),
-            _ => None,
-        };
+        let options = [("auto", None), ("sub-gaussian", Some(Tails::SubGaussian)), ("moment", Some(Tails::Moment))];
+        let stated = args.choice("tails", doc, &options, "auto");
         let doc = "v: bound on the moment of a released reward, or `train`: its mean over the train readings";
         let moment = Moment::parse(args, "moment", doc, "B² + variance of noise and mechanism");
         let doc = "1 + a: the order of the moment that v bounds, for rewards without a second moment";

@@ -37,16 +37,12 @@ pub(super) fn request(args: &Args<'_>, stated: bool, people: Participation) -> G
         },
     );
     spec.budget.participation = privacy::participation(args, &spec, people);
-    let clips = match args.word(
+    let clips = args.choice(
         "clip",
         "whether features and gradients are clipped; `auto`: not in the as-printed calibration",
-        &["auto", "on", "off"],
-        Some("auto"),
-    ) {
-        "on" => Some(true),
-        "off" => Some(false),
-        _ => None,
-    };
+        &[("auto", None), ("on", Some(true)), ("off", Some(false))],
+        "auto",
+    );
     let mut factorisations = vec!["auto"];
     factorisations.extend(privateer_privacy::quote::FACTORISATIONS);
     let doc = "how the noise of prefix sums is made; `auto`: the tree; in the tight calibration normalised-toeplitz, and where users return or samples are passed again the one with the least error, but for the square root";

@@ -138,7 +138,7 @@ impl PrivacyPlan {
             args.reject_with_hint(
                 "protects",
                 why,
-                format!("`{}`, or no `protects`", PROTECTED[1 + usize::from(!only)]),
+                format!("`{}`, or no `protects`", if only { "rewards" } else { "contexts and rewards" }),
                 Some(hint.to_owned()),
             );
             return None;
@@ -280,17 +280,11 @@ fn automatic_for_need(entry: SumsEntry, request: &mut Request, facts: &RewardFac
     SUMS.iter().copied().find(|other| other.name == name).unwrap_or(entry)
 }
 
-const PROTECTED: [&str; 3] = ["auto", "rewards", "contexts and rewards"];
-
 /// Reads what is protected of a user: whether rewards alone; `None` where that is left to the environment.
 pub(super) fn protected(args: &Args<'_>) -> Option<bool> {
     let doc = "what the budget protects of a user in a round; `auto`: rewards alone where the points are public and the tight \
                calibration releases sums, else what the mechanism hides";
-    match args.word("protects", doc, &PROTECTED, Some("auto")) {
-        "rewards" => Some(true),
-        "contexts and rewards" => Some(false),
-        _ => None,
-    }
+    args.choice("protects", doc, &[("auto", None), ("rewards", Some(true)), ("contexts and rewards", Some(false))], "auto")
 }
 
 /// Reads how often one user takes part; as often as the people of the population where that is not stated.

@@ -2,7 +2,8 @@
 //!
 //! The mean reward is `zeta(<x, theta_a>)` [Han2022, section 4.1].
 
-use super::{Contextual, User, Users, link};
+use super::user_file::parse_link;
+use super::{Contextual, User, Users};
 use crate::env::noise::Noise;
 use crate::env::noise::parse_noise;
 use crate::env::{BuildContext, EnvironmentPlan};
@@ -93,16 +94,12 @@ pub fn parse(args: &Args<'_>) -> EnvironmentPlan<Contextual> {
     let n_arms = args.count("arms", "K: arms").between(2, 10_000).or(2) as usize;
     let contexts = law(args, "contexts", "law of a context's entries", "gaussian").unwrap_or(ContextLaw::Gaussian);
     args.documents("contexts.nonzeros", "a whole number from 1 to 4294967295: entries of a `sparse` context, 5 unless given");
-    let scale = match args.word(
+    let scale = args.choice(
         "scale",
         "what is 1 of every context: its largest entry, its Euclidean length, or neither (entries are cut off at 6)",
-        &["largest", "length", "none"],
-        Some("largest"),
-    ) {
-        "length" => ParameterScale::Length,
-        "none" => ParameterScale::None,
-        _ => ParameterScale::Largest,
-    };
+        &[("largest", ParameterScale::Largest), ("length", ParameterScale::Length), ("none", ParameterScale::None)],
+        "largest",
+    );
     let parameters =
         law(args, "parameters", "law of an arm's parameters before they are scaled", "sparse").unwrap_or(ContextLaw::Sparse(5));
     args.documents(
@@ -111,7 +108,7 @@ pub fn parse(args: &Args<'_>) -> EnvironmentPlan<Contextual> {
     );
     let signs = args.word("signs", "signs of the entries of sparse arms", &["positive", "random"], Some("positive"));
     let radius = args.number("radius", "l1 norm of every arm's parameters").above(0.0).at_most(1e6).or(1.0);
-    let link = link::read(args);
+    let link = parse_link(args);
     let margin = args
         .number("margin", "users whose best arm is ahead of their second by less do not come, in units of the reward")
         .at_least(0.0)

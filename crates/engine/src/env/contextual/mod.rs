@@ -5,7 +5,6 @@
 mod contract;
 mod fn_contexts;
 pub(super) mod generalized_linear;
-mod link;
 pub(super) mod logged;
 mod synthetic;
 pub(super) mod table;

@@ -1,7 +1,7 @@
 //! Reads the users of a problem from a CSV file: their contexts, and further columns.
 
+use super::synthetic;
 use super::table_features::{FeaturePlan, Features};
-use super::{link, synthetic};
 use crate::env::BuildContext;
 use crate::env::csv_table::{CellKind, Cells, read_columns};
 use privateer_config::error::Error;
@@ -59,7 +59,7 @@ impl SupposedArms {
     pub(super) fn parse(args: &Args<'_>) -> Self {
         let doc = "l1 norm that policies suppose of an arm's parameters, at most";
         let radius = args.number("radius", doc).above(0.0).at_most(1e6).or(1.0);
-        Self { radius, link: link::read(args) }
+        Self { radius, link: parse_link(args) }
     }
 
     pub(super) fn facts(self, n_arms: usize, features: &Features, range: (f64, f64), rounds: u64) -> ContextFacts {
@@ -78,6 +78,11 @@ impl SupposedArms {
             rounds,
         }
     }
+}
+
+/// Reads the key `link`: the mean reward as a function of the product of context and parameter.
+pub(super) fn parse_link(args: &Args<'_>) -> Link {
+    args.choice("link", "mean reward as a function of <x, theta>", &Link::NAMED, Link::NAMED[0].0)
 }
 
 /// Reads two ascending numbers, if the key is present.

@@ -10,8 +10,7 @@ use std::sync::Arc;
 #[derive(Debug)]
 struct Bernoulli;
 
-pub(super) fn parse(args: &Args<'_>) -> Arc<dyn Noise> {
-    args.finish();
+pub(super) fn parse(_args: &Args<'_>) -> Arc<dyn Noise> {
     Arc::new(Bernoulli)
 }
 

@@ -12,7 +12,6 @@ struct GaussianNoise {
 
 pub(super) fn parse(args: &Args<'_>) -> Arc<dyn Noise> {
     let sd = args.number("sd", "standard deviation of a reward around its mean").above(0.0).required();
-    args.finish();
     Arc::new(GaussianNoise { sd })
 }
 

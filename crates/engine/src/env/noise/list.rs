@@ -17,14 +17,8 @@ pub static NOISES: List<Arc<dyn Noise>> = &[
 
 /// Reads the key `noise`; no noise if it is wrong: an error is then recorded, with which nothing is built.
 pub fn parse_noise(args: &Args<'_>) -> Arc<dyn Noise> {
-    let items = args.items(NOISES);
-    let variant = args.required_variant("noise", "observation noise", &items.names());
-    let read = variant.and_then(|variant| {
-        let noise = items.read(&variant.kind, &variant.args)?;
-        args.absorb(&variant.args);
-        Some(noise)
-    });
-    read.unwrap_or_else(|| Arc::new(silent::Silent))
+    let variant = args.required_variant("noise", "observation noise", &args.items(NOISES).names());
+    args.item(NOISES, variant).unwrap_or_else(|| Arc::new(silent::Silent))
 }
 
 #[cfg(test)]
@@ -41,7 +35,9 @@ mod tests {
     }
 
     fn read(kind: &str, args: &Args<'_>) -> Arc<dyn Noise> {
-        args.items(NOISES).read(kind, args).expect("a listed noise")
+        let noise = args.items(NOISES).read(kind, args).expect("a listed noise");
+        args.finish();
+        noise
     }
 
     fn noise(kind: &str, keys: &[(&str, f64)]) -> Arc<dyn Noise> {

@@ -15,7 +15,6 @@ pub(super) fn parse(args: &Args<'_>) -> Arc<dyn Noise> {
     // From half a degree of freedom on, the largest draw, about 2^(53/dof), is far below the f64 overflow.
     let dof = args.number("dof", "degrees of freedom; moments below this order are finite").at_least(0.5).at_most(1e6).required();
     let scale = args.number("scale", "factor of the standard draw").above(0.0).or(1.0);
-    args.finish();
     Arc::new(StudentT { dof, scale })
 }
 

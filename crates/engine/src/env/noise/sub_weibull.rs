@@ -20,7 +20,6 @@ pub(super) fn parse(args: &Args<'_>) -> Arc<dyn Noise> {
         args.number("scale", "the noise exceeds x in magnitude with probability exp(-(x/scale)^(1/theta))").above(0.0).or(1.0);
     let doc = "probability that a reward of the run lies beyond [-(B + R), B + R], R = scale ln(rounds/clip_failure)^theta: the clip range of private rewards where `privacy.clip` is not stated";
     let clip_failure = args.number("clip_failure", doc).above(0.0).below(1.0).optional("no clip range");
-    args.finish();
     Arc::new(SubWeibull { tail_parameter, scale, clip_failure })
 }
 

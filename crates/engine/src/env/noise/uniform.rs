@@ -12,7 +12,6 @@ struct UniformNoise {
 
 pub(super) fn parse(args: &Args<'_>) -> Arc<dyn Noise> {
     let bound = args.number("bound", "largest distance of a reward from its mean").above(0.0).required();
-    args.finish();
     Arc::new(UniformNoise { bound })
 }
 

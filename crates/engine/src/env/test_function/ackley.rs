@@ -7,11 +7,7 @@ use std::f64::consts::{E, PI};
 ///
 /// The scaled form is divided by 20 + e - 1/e, which bounds its magnitude.
 pub static ACKLEY: TestFunction =
-    TestFunction::new(Sizes::UpTo { usual: 2, most: 1000 }, own_box, formula, optimum, |_| 20.0 + E - 1.0 / E);
-
-fn own_box(_axis: usize) -> (f64, f64) {
-    (-32.768, 32.768)
-}
+    TestFunction::new(Sizes::UpTo { usual: 2, most: 1000 }, |_| (-32.768, 32.768), formula, optimum, |_| 20.0 + E - 1.0 / E);
 
 fn formula(z: &[f64]) -> f64 {
     let d = z.len() as f64;

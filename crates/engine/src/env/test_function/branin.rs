@@ -7,11 +7,13 @@ use std::f64::consts::PI;
 ///
 /// `b = 5.1/(4 pi²)`, `c = 5/pi`, `s = 1/(8 pi)`. The scaled form is divided by the magnitude at (-5, 0), the lowest value of
 /// the box.
-pub static BRANIN: TestFunction = TestFunction::new(Sizes::One(2), own_box, formula, optimum, |_| -formula(&[-5.0, 0.0]));
-
-fn own_box(axis: usize) -> (f64, f64) {
-    if axis == 0 { (-5.0, 10.0) } else { (0.0, 15.0) }
-}
+pub static BRANIN: TestFunction = TestFunction::new(
+    Sizes::One(2),
+    |axis| if axis == 0 { (-5.0, 10.0) } else { (0.0, 15.0) },
+    formula,
+    optimum,
+    |_| -formula(&[-5.0, 0.0]),
+);
 
 fn formula(z: &[f64]) -> f64 {
     let bracket = z[1] - 5.1 / (4.0 * PI * PI) * z[0] * z[0] + 5.0 / PI * z[0] - 6.0;

@@ -5,11 +5,8 @@ use super::{Sizes, TestFunction};
 /// `-[(4 - 2.1 u² + u⁴/3) u² + u v + (4 v² - 4) v²]` on `[-2, 2] x [-1, 1]`.
 ///
 /// The scaled form is divided by 5 (Mutny2018).
-pub static CAMELBACK: TestFunction = TestFunction::new(Sizes::One(2), own_box, formula, optimum, |_| 5.0);
-
-fn own_box(axis: usize) -> (f64, f64) {
-    if axis == 0 { (-2.0, 2.0) } else { (-1.0, 1.0) }
-}
+pub static CAMELBACK: TestFunction =
+    TestFunction::new(Sizes::One(2), |axis| if axis == 0 { (-2.0, 2.0) } else { (-1.0, 1.0) }, formula, optimum, |_| 5.0);
 
 fn formula(z: &[f64]) -> f64 {
     let (u, v) = (z[0] * z[0], z[1] * z[1]);

@@ -3,11 +3,7 @@
 use super::{Sizes, TestFunction};
 
 /// `sum_i c_i exp(-sum_j A_ij (z_j - P_ij)²)` on `[0, 1]^6`; scaled: divided by its maximum.
-pub static HARTMANN_6: TestFunction = TestFunction::new(Sizes::One(6), own_box, formula, optimum, |d| optimum(d).1);
-
-fn own_box(_axis: usize) -> (f64, f64) {
-    (0.0, 1.0)
-}
+pub static HARTMANN_6: TestFunction = TestFunction::new(Sizes::One(6), |_| (0.0, 1.0), formula, optimum, |d| optimum(d).1);
 
 const C: [f64; 4] = [1.0, 1.2, 3.0, 3.2];
 const A: [[f64; 6]; 4] = [

@@ -7,12 +7,13 @@ use std::f64::consts::PI;
 ///
 /// `-[sin²(pi w_1) + sum_{i<d} (w_i - 1)² (1 + 10 sin²(pi w_i + 1)) + (w_d - 1)² (1 + sin²(2 pi w_d))]`, `w = 1 + (z - 1)/4`.
 /// The scaled form is divided by `1 + 83.1875 (d - 1) + 15.125`, which bounds its magnitude because |w - 1| <= 2.75.
-pub static LEVY: TestFunction =
-    TestFunction::new(Sizes::UpTo { usual: 2, most: 1000 }, own_box, formula, optimum, |d| 16.125 + 83.1875 * (d as f64 - 1.0));
-
-fn own_box(_axis: usize) -> (f64, f64) {
-    (-10.0, 10.0)
-}
+pub static LEVY: TestFunction = TestFunction::new(
+    Sizes::UpTo { usual: 2, most: 1000 },
+    |_| (-10.0, 10.0),
+    formula,
+    optimum,
+    |d| 16.125 + 83.1875 * (d as f64 - 1.0),
+);
 
 fn formula(z: &[f64]) -> f64 {
     let w = |i: usize| 1.0 + (z[i] - 1.0) / 4.0;

@@ -6,37 +6,42 @@ use super::{
 };
 use privateer_config::params::{List, Named};
 
+/// A private learner without keys of its own.
+macro_rules! private {
+    ($learner:ident) => {
+        |_| LearnerPlan::new(true, $learner::prepare)
+    };
+}
+
 pub static LEARNERS: List<LearnerPlan> = &[
-    Named::new("dp-tofw", "Frank-Wolfe on noisy prefix sums of recursive gradients", "Han2022", |_| {
-        LearnerPlan::new(true, dp_tofw::prepare)
-    }),
-    Named::new("dp-pofw", "Frank-Wolfe on noisily chosen vertices", "Han2022", |_| LearnerPlan::new(true, dp_pofw::prepare)),
+    Named::new("dp-tofw", "Frank-Wolfe on noisy prefix sums of recursive gradients", "Han2022", private!(dp_tofw)),
+    Named::new("dp-pofw", "Frank-Wolfe on noisily chosen vertices", "Han2022", private!(dp_pofw)),
     Named::new(
         "dp-ftrl",
         "follow the regularised leader on noisy prefix sums of gradients, mean iterate",
         "Kairouz2021",
         dp_ftrl::parse,
     ),
-    Named::new("noisy-sfw", "Frank-Wolfe on noisy batch gradients, each sample in one batch", "BassilyGuzmanNandi2021", |_| {
-        LearnerPlan::new(true, noisy_sfw::prepare)
-    }),
-    Named::new("noisy-sgd", "n² noisy steps over stored samples; answers once", "Bassily2020", |_| {
-        LearnerPlan::new(true, noisy_sgd::prepare)
-    }),
-    Named::new("local-md", "mirror descent in phases, 1 < p <= 2; one pass, our reading", "Asi2021", |_| {
-        LearnerPlan::new(true, local_md::prepare)
-    }),
-    Named::new("phased-sgd", "descent in phases, one noisy mean a phase", "FeldmanKorenTalwar2020", |_| {
-        LearnerPlan::new(true, phased_sgd::prepare)
-    }),
-    Named::new("snowball-sgd", "noisy descent on growing batches; last iterate, our reading", "FeldmanKorenTalwar2020", |_| {
-        LearnerPlan::new(true, snowball_sgd::prepare)
-    }),
+    Named::new(
+        "noisy-sfw",
+        "Frank-Wolfe on noisy batch gradients, each sample in one batch",
+        "BassilyGuzmanNandi2021",
+        private!(noisy_sfw),
+    ),
+    Named::new("noisy-sgd", "n² noisy steps over stored samples; answers once", "Bassily2020", private!(noisy_sgd)),
+    Named::new("local-md", "mirror descent in phases, 1 < p <= 2; one pass, our reading", "Asi2021", private!(local_md)),
+    Named::new("phased-sgd", "descent in phases, one noisy mean a phase", "FeldmanKorenTalwar2020", private!(phased_sgd)),
+    Named::new(
+        "snowball-sgd",
+        "noisy descent on growing batches; last iterate, our reading",
+        "FeldmanKorenTalwar2020",
+        private!(snowball_sgd),
+    ),
     Named::new(
         "noisy-giga",
         "hidden descent on the regularised loss; every iterate is released, our reading",
         "JainKothariThakurta2012",
-        |_| LearnerPlan::new(true, noisy_giga::prepare),
+        private!(noisy_giga),
     ),
     Named::new("ofw", "online Frank-Wolfe without privacy", "Xie2020", |_| LearnerPlan::new(false, ofw::prepare)),
     Named::new("projected-sgd", "projected gradient descent without privacy, mean iterate", "Zinkevich2003", |_| {

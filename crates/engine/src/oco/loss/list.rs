@@ -10,12 +10,7 @@ pub static LOSSES: List<Arc<dyn Loss>> = &[
     Named::new("smoothed-absolute", "absolute deviation, rounded at zero", "", smoothed_absolute::parse),
 ];
 
-/// Reads a loss under `key`, with this kind when absent; `None` if it is wrong (an error is then recorded).
-pub fn parse_loss(args: &Args<'_>, key: &'static str, default: &'static str) -> Option<Arc<dyn Loss>> {
-    let items = args.items(LOSSES);
-    let variant = args.variant(key, "what is minimised", &items.names(), Some(default))?;
-    let loss = items.read(&variant.kind, &variant.args)?;
-    variant.args.finish();
-    args.absorb(&variant.args);
-    Some(loss)
+/// Reads the key `loss`, with this kind when absent; `None` if it is wrong (an error is then recorded).
+pub fn parse_loss(args: &Args<'_>, default: &'static str) -> Option<Arc<dyn Loss>> {
+    args.item(LOSSES, args.variant("loss", "what is minimised", &args.items(LOSSES).names(), Some(default)))
 }

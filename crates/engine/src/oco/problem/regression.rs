@@ -6,10 +6,8 @@
 
 use super::{Evaluation, Problem, ProblemContext, ProblemPlan, Score, Trial};
 use crate::oco::learner::Setting;
-use crate::oco::loss::parse_loss;
-use crate::oco::loss::{Loss, logistic::sigmoid};
-use crate::oco::set::parse_set;
-use crate::oco::set::{ConstraintSet, SetPlan};
+use crate::oco::loss::{Loss, logistic::sigmoid, parse_loss};
+use crate::oco::set::{ConstraintSet, SetPlan, parse_set};
 use privateer_config::error::{Diagnostic, Error};
 use privateer_config::facts::Facts;
 use privateer_config::memory::allow;
@@ -20,7 +18,7 @@ use std::array;
 use std::sync::Arc;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Response {
+pub(super) enum Response {
     Linear,
     Logistic,
 }
@@ -36,43 +34,28 @@ struct RegressionPlan {
     test_samples: usize,
 }
 
-pub fn parse_linear(args: &Args<'_>) -> Box<ProblemPlan> {
-    parse(args, Response::Linear, "squared")
-}
-
-pub fn parse_logistic(args: &Args<'_>) -> Box<ProblemPlan> {
-    parse(args, Response::Logistic, "logistic")
-}
-
-fn parse(args: &Args<'_>, response: Response, loss: &'static str) -> Box<ProblemPlan> {
-    let dimension = args.count("dimension", "features").between(1, 100_000).required() as usize;
-    let set = parse_set(args, "set");
-    let loss = parse_loss(args, "loss", loss);
-    let truth = args.word(
-        "truth",
-        "the true parameter: all entries equal, or normal entries drawn for every trial",
-        &["ones", "normal"],
-        Some("ones"),
-    );
-    let truth_norm = args.number("truth_norm", "norm of the true parameter, in the set's norm").above(0.0).at_most(1e6).or(1.0);
-    let noise = if response == Response::Linear {
-        args.number("noise", "standard deviation of the responses' normal noise").at_least(0.0).at_most(1e6).or(0.05)
-    } else {
-        0.0
-    };
-    let test_samples = args
-        .count("test_samples", "samples that risk is measured on; validation has as many of its own")
-        .between(1, 10_000_000)
-        .or(10_000);
+pub(super) fn parse(args: &Args<'_>, response: Response, loss: &'static str) -> Box<ProblemPlan> {
     let plan = Arc::new(RegressionPlan {
         response,
-        dimension,
-        set,
-        loss,
-        random_truth: truth == "normal",
-        truth_norm,
-        noise,
-        test_samples: test_samples as usize,
+        dimension: args.count("dimension", "features").between(1, 100_000).required() as usize,
+        set: parse_set(args),
+        loss: parse_loss(args, loss),
+        random_truth: args.choice(
+            "truth",
+            "the true parameter: all entries equal, or normal entries drawn for every trial",
+            &[("ones", false), ("normal", true)],
+            "ones",
+        ),
+        truth_norm: args.number("truth_norm", "norm of the true parameter, in the set's norm").above(0.0).at_most(1e6).or(1.0),
+        noise: if response == Response::Linear {
+            args.number("noise", "standard deviation of the responses' normal noise").at_least(0.0).at_most(1e6).or(0.05)
+        } else {
+            0.0
+        },
+        test_samples: args
+            .count("test_samples", "samples that risk is measured on; validation has as many of its own")
+            .between(1, 10_000_000)
+            .or(10_000) as usize,
     });
     Box::new(move |context| plan.build(context))
 }

@@ -9,12 +9,7 @@ pub static SETS: List<Box<SetPlan>> = &[
     Named::new("polytope", "the hull of stated vertices", "", polytope::parse),
 ];
 
-/// Reads a constraint set under `key`; `None` if it is wrong (an error is then recorded).
-pub fn parse_set(args: &Args<'_>, key: &'static str) -> Option<Box<SetPlan>> {
-    let items = args.items(SETS);
-    let variant = args.required_variant(key, "where parameters live", &items.names())?;
-    let set = items.read(&variant.kind, &variant.args)?;
-    variant.args.finish();
-    args.absorb(&variant.args);
-    Some(set)
+/// Reads the key `set`; `None` if it is wrong (an error is then recorded).
+pub fn parse_set(args: &Args<'_>) -> Option<Box<SetPlan>> {
+    args.item(SETS, args.required_variant("set", "where parameters live", &args.items(SETS).names()))
 }

@@ -81,7 +81,7 @@ impl OwnPolicy {
     /// * `every` — rounds from one release to the next, the first of which follows round 1
     #[must_use]
     pub fn over_sums(self, args: &Args<'_>, every: u64) -> Self {
-        let features = parse_features(args, "features").unwrap_or_else(|| Arc::new(Exact::default()) as Arc<dyn FeaturesPlan>);
+        let features = parse_features(args).unwrap_or_else(|| Arc::new(Exact::default()) as Arc<dyn FeaturesPlan>);
         Self { stage: Stage::Sums(features, every), ..self }
     }
 
