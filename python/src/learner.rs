@@ -62,9 +62,7 @@ impl LearnerProblem {
     /// The point of the set where the program's learners start, float64[dimension].
     #[getter]
     fn centre<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<f64>> {
-        let mut centre = vec![0.0; self.start.set.dimension()];
-        self.start.set.centre(&mut centre);
-        PyArray1::from_vec(py, centre)
+        PyArray1::from_vec(py, self.start.set.centre())
     }
 
     /// Returns the nearest point of the set, float64[dimension].

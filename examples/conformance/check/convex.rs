@@ -7,7 +7,7 @@ use privateer::oco::learner::dp_tofw::Tofw;
 use privateer::oco::learner::local_md::mirror_step;
 use privateer::oco::learner::noisy_sfw::{self, NoisySfw};
 use privateer::oco::learner::noisy_sgd::{self, Descent};
-use privateer::oco::learner::{FrankWolfe, Learner, LearnerStreams, step_size};
+use privateer::oco::learner::{FrankWolfe, Learner, LearnerBatch, LearnerStreams, step_size};
 use privateer::oco::loss::{LinearModel, squared::Squared};
 use privateer::oco::set::{ConstraintSet, LpBall};
 use privateer_numerics::linalg::{Norm, dot};
@@ -287,11 +287,11 @@ pub fn tree_runs(file: &Value) -> Read<Value> {
         let (mut plain, mut streams) = (Plain::new(case, d)?, streams());
         let (mut g, mut directions, mut v, mut theta) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
         for (sample, again) in samples.sealed().zip(samples.sealed()) {
-            g.push(plain.next(learner.server(), again)?.0);
-            learner.observe(sample, &mut streams)?;
-            directions.push(learner.server().last_direction().to_vec());
-            v.push(learner.server().last_vertex().to_vec());
-            theta.push(learner.iterate().to_vec());
+            g.push(plain.next(&learner.server, again)?.0);
+            learner.observe_all(vec![sample], std::slice::from_mut(&mut streams))?;
+            directions.push(learner.server.direction.to_vec());
+            v.push(learner.server.vertex.to_vec());
+            theta.push(learner.server.iterate().to_vec());
         }
         Ok(json!({ "g": g, "d": directions, "v": v, "final": theta.last(), "theta": theta }))
     };
@@ -318,10 +318,10 @@ pub fn choice_runs(file: &Value) -> Read<Value> {
         let (mut directions, mut v, mut theta) = (Vec::new(), Vec::new(), Vec::new());
         for (round, (sample, again)) in (1..).zip(samples.sealed().zip(samples.sealed())) {
             // eta = 1/(t + 1) turns the sum into the estimate.
-            let sum = plain.next(learner.server(), again)?.1;
+            let sum = plain.next(&learner.server, again)?.1;
             directions.push(sum.iter().map(|sum| sum * step_size(1.0, round)).collect::<Vec<f64>>());
             learner.observe(sample, &mut streams)?;
-            v.push(learner.server().last_vertex().to_vec());
+            v.push(learner.server.vertex.to_vec());
             theta.push(learner.iterate().to_vec());
         }
         Ok(json!({ "d": directions, "v": v, "theta": theta }))

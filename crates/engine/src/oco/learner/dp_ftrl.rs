@@ -53,8 +53,7 @@ impl Ftrl {
 
     /// Begins at the set's centre.
     pub fn of_trials(set: Arc<dyn ConstraintSet>, n_trials: usize, eta: f64, answers_mean: bool) -> Self {
-        let mut centre = vec![0.0; set.dimension()];
-        set.centre(&mut centre);
+        let centre = set.centre();
         let now = centre.repeat(n_trials);
         let mean = answers_mean.then(|| now.clone());
         Self { set, centre, now, mean, eta, n_steps: 0 }

@@ -44,7 +44,7 @@ pub(super) fn prepare(setting: &Setting, request: &GradientRequest, learning_rat
 #[derive(Debug)]
 pub struct Pofw {
     privatizer: VertexChoice,
-    server: FrankWolfe,
+    pub server: FrankWolfe,
     learning_rate: f64,
     round: u64,
 }
@@ -52,10 +52,6 @@ pub struct Pofw {
 impl Pofw {
     pub fn new(privatizer: VertexChoice, set: Arc<dyn ConstraintSet>, learning_rate: f64) -> Self {
         Self { privatizer, server: FrankWolfe::new(set), learning_rate, round: 0 }
-    }
-
-    pub fn server(&self) -> &FrankWolfe {
-        &self.server
     }
 }
 

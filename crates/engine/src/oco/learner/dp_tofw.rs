@@ -4,7 +4,7 @@
 //! (v_t - theta)` with v_t the minimizer along d_t. It supports any p and any set with linear minimization; on polytopes,
 //! `dp-pofw` pays only a logarithm of the dimension.
 
-use super::{FrankWolfe, GradientRequest, Learner, LearnerBatch, LearnerStreams, PreparedLearner, Setting, step_size};
+use super::{FrankWolfe, GradientRequest, LearnerBatch, LearnerStreams, PreparedLearner, Setting, step_size};
 use crate::oco::set::ConstraintSet;
 use privateer_config::error::Error;
 use privateer_config::facts::Facts;
@@ -38,7 +38,7 @@ pub(super) fn prepare(setting: &Setting, request: &GradientRequest, learning_rat
 #[derive(Debug)]
 pub struct Tofw {
     privatizer: PrefixGradients,
-    server: FrankWolfe,
+    pub server: FrankWolfe,
     learning_rate: f64,
     round: u64,
 }
@@ -47,10 +47,6 @@ impl Tofw {
     /// Creates a run of one trial before its first sample.
     pub fn new(privatizer: PrefixGradients, set: Arc<dyn ConstraintSet>, learning_rate: f64) -> Self {
         Self { privatizer, server: FrankWolfe::new(set), learning_rate, round: 0 }
-    }
-
-    pub fn server(&self) -> &FrankWolfe {
-        &self.server
     }
 }
 
@@ -70,15 +66,5 @@ impl LearnerBatch for Tofw {
     fn iterate_of(&self, trial: usize) -> &[f64] {
         let d = self.server.set().dimension();
         &self.server.iterate()[trial * d..(trial + 1) * d]
-    }
-}
-
-impl Learner for Tofw {
-    fn observe(&mut self, sample: Raw<Sample<'_>>, streams: &mut LearnerStreams) -> Result<(), Error> {
-        self.observe_all(vec![sample], std::slice::from_mut(streams))
-    }
-
-    fn iterate(&self) -> &[f64] {
-        self.server.iterate()
     }
 }

@@ -15,8 +15,10 @@ pub struct FrankWolfe {
     set: Arc<dyn ConstraintSet>,
     now: Vec<f64>,
     before: Vec<f64>,
-    direction: Vec<f64>,
-    vertex: Vec<f64>,
+    /// The last direction that was followed; zeros before the first.
+    pub direction: Vec<f64>,
+    /// The last vertex of a step; zeros before the first.
+    pub vertex: Vec<f64>,
 }
 
 impl FrankWolfe {
@@ -30,9 +32,7 @@ impl FrankWolfe {
     }
 
     pub fn of_trials(set: Arc<dyn ConstraintSet>, n_trials: usize) -> Self {
-        let mut centre = vec![0.0; set.dimension()];
-        set.centre(&mut centre);
-        let now = centre.repeat(n_trials);
+        let now = set.centre().repeat(n_trials);
         Self { before: now.clone(), direction: vec![0.0; now.len()], vertex: vec![0.0; now.len()], now, set }
     }
 
@@ -62,15 +62,5 @@ impl FrankWolfe {
         for ((now, before), vertex) in self.now.iter_mut().zip(&self.before).zip(&self.vertex) {
             *now = before + eta * (vertex - before);
         }
-    }
-
-    /// Returns the last direction that was followed; zeros before the first.
-    pub fn last_direction(&self) -> &[f64] {
-        &self.direction
-    }
-
-    /// Returns the last vertex of a step; zeros before the first.
-    pub fn last_vertex(&self) -> &[f64] {
-        &self.vertex
     }
 }

@@ -42,8 +42,7 @@ pub(super) fn prepare(setting: &Setting, request: &GradientRequest, learning_rat
     let make = move || {
         let d = set.dimension();
         let noise = law.sampler().unwrap_or_else(|| Box::new(NoNoise) as Box<dyn VectorNoise>);
-        let mut centre = vec![0.0; d];
-        set.centre(&mut centre);
+        let centre = set.centre();
         let left = (rounds / 2).max(1);
         Box::new(LocalMd {
             gradients: SampleGradients::new(Arc::clone(&gradient), d, clip, noise),

@@ -85,8 +85,7 @@ pub struct Descent {
 
 impl Descent {
     pub fn new(set: Arc<dyn ConstraintSet>, eta: f64) -> Self {
-        let mut theta = vec![0.0; set.dimension()];
-        set.centre(&mut theta);
+        let theta = set.centre();
         Self { sum: vec![0.0; theta.len()], answer: theta.clone(), theta, set, eta, n_steps: 0 }
     }
 

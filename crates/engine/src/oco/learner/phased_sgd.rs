@@ -98,8 +98,7 @@ impl Hidden {
         each(move || {
             let noise = if is_private { VectorLaw::Gaussian { sigma: 1.0 }.sampler() } else { None };
             let noise = noise.unwrap_or_else(|| Box::new(NoNoise) as Box<dyn VectorNoise>);
-            let mut answer = vec![0.0; set.dimension()];
-            set.centre(&mut answer);
+            let answer = set.centre();
             let projection = Arc::new(OnSet(Arc::clone(&set)));
             let descent = HiddenDescent::new(Arc::clone(&gradient), answer.clone(), clip, projection, Arc::clone(&steps), noise);
             Box::new(HiddenLearner { descent, set: Arc::clone(&set), answer })

@@ -274,8 +274,7 @@ struct Checked {
 
 impl Checked {
     fn begin(start: &SumsStart, make: impl FnOnce(&SumsStart) -> Result<Box<dyn SumsLearner>, LearnerFailure>) -> Self {
-        let mut points = vec![0.0; start.set.dimension()];
-        start.set.centre(&mut points);
+        let points = start.set.centre();
         let inner = guarded(|| make(start));
         let mut begun = Self { set: Arc::clone(&start.set), inner, answers: points.clone(), points };
         if let Err(why) = begun.take() {

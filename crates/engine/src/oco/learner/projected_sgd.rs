@@ -25,9 +25,7 @@ pub(super) fn prepare(setting: &Setting, request: &GradientRequest, learning_rat
     };
     let (set, gradient) = (Arc::clone(&setting.set), open.gradient(setting));
     let make = move || {
-        let d = set.dimension();
-        let mut centre = vec![0.0; d];
-        set.centre(&mut centre);
+        let (d, centre) = (set.dimension(), set.centre());
         // |v|_2 <= |v|_p d^(1/2 - 1/p) for p > 2, and |v|_2 <= |v|_p for p <= 2.
         let p = set.norm().exponent();
         let diameter = set.diameter() * libm::pow(d as f64, (0.5 - 1.0 / p).max(0.0));

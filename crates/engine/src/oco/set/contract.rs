@@ -16,8 +16,8 @@ pub trait ConstraintSet: fmt::Debug + Send + Sync {
     /// Returns the largest distance of two points, in that norm.
     fn diameter(&self) -> f64;
 
-    /// Writes a fixed point of C, where learners start.
-    fn centre(&self, out: &mut [f64]);
+    /// Returns a fixed point of C, where learners start.
+    fn centre(&self) -> Vec<f64>;
 
     /// Writes a point of C with the least product with the finite vector `g` (linear minimization).
     ///

@@ -50,8 +50,8 @@ impl ConstraintSet for LpBall {
         2.0 * self.radius
     }
 
-    fn centre(&self, out: &mut [f64]) {
-        out.fill(0.0);
+    fn centre(&self) -> Vec<f64> {
+        vec![0.0; self.dimension]
     }
 
     /// Writes the norm's steepest vector; zero coordinates of g give zero.

@@ -25,8 +25,7 @@ fn sets(d: usize, stream: &mut Stream) -> Vec<Arc<dyn ConstraintSet>> {
 
 /// Scales a direction from the centre to the set's boundary, by membership tests alone.
 fn on_the_boundary(set: &dyn ConstraintSet, direction: &[f64]) -> Vec<f64> {
-    let mut centre = vec![0.0; set.dimension()];
-    set.centre(&mut centre);
+    let centre = set.centre();
     let at = |s: f64| centre.iter().zip(direction).map(|(c, d)| c + s * d).collect::<Vec<f64>>();
     let (mut low, mut high) = (0.0, 1e3);
     for _ in 0..80 {

@@ -106,12 +106,12 @@ impl ConstraintSet for Polytope {
         self.diameter
     }
 
-    fn centre(&self, out: &mut [f64]) {
-        let n = self.count() as f64;
-        out.fill(0.0);
+    fn centre(&self) -> Vec<f64> {
+        let (n, mut centre) = (self.count() as f64, vec![0.0; self.dimension]);
         for vertex in self.rows.chunks(self.dimension) {
-            out.iter_mut().zip(vertex).for_each(|(out, x)| *out += x / n);
+            centre.iter_mut().zip(vertex).for_each(|(centre, x)| *centre += x / n);
         }
+        centre
     }
 
     fn minimise(&self, g: &[f64], out: &mut [f64]) {

@@ -40,8 +40,8 @@ impl ConstraintSet for Simplex {
         if self.dimension == 1 { 0.0 } else { 2.0 * self.total }
     }
 
-    fn centre(&self, out: &mut [f64]) {
-        out.fill(self.total / self.dimension as f64);
+    fn centre(&self) -> Vec<f64> {
+        vec![self.total / self.dimension as f64; self.dimension]
     }
 
     /// Writes the vertex of the least coordinate of g, the lowest index among equals.
