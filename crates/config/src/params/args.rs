@@ -290,8 +290,7 @@ impl<'a> Args<'a> {
     /// Reads a nested table; an absent table counts as empty.
     pub fn table(&self, key: &'static str) -> Args<'a> {
         self.note(key, "a table".to_owned(), None, "");
-        let as_table = |value: &'a Value| if let Value::Table(table) = value { Some(table) } else { None };
-        let found = self.typed(key, Wanted::Other, "a table", as_table);
+        let found = self.typed(key, Wanted::Other, "a table", Value::as_table);
         Args::new(found.map_or(&EMPTY, |(table, _)| table), self.join(key), self.sink)
     }
 

@@ -107,12 +107,19 @@ impl Value {
         if let Self::Integer(i) = self { Some(*i) } else { None }
     }
 
-    pub(super) fn as_text(&self) -> Option<&str> {
+    /// Returns the text, if it is one.
+    pub fn as_text(&self) -> Option<&str> {
         if let Self::Text(text) = self { Some(text) } else { None }
     }
 
-    pub(super) fn as_array(&self) -> Option<&[Node]> {
+    /// Returns the items, if it is an array.
+    pub fn as_array(&self) -> Option<&[Node]> {
         if let Self::Array(items) = self { Some(items) } else { None }
+    }
+
+    /// Returns the table, if it is one.
+    pub fn as_table(&self) -> Option<&Table> {
+        if let Self::Table(table) = self { Some(table) } else { None }
     }
 
     /// Returns the plain TOML value, without places.

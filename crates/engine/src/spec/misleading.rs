@@ -33,17 +33,18 @@ pub enum Misleading {
 }
 
 impl Misleading {
-    pub const ALL: [Self; 10] = [
-        Self::Clip,
-        Self::Noise,
-        Self::ExplorationFactor,
-        Self::Rounds,
-        Self::Delta,
-        Self::PriorMean,
-        Self::Outlier,
-        Self::Replicates,
-        Self::Lengthscale,
-        Self::IndexColumn,
+    /// All kinds, with their names in a spec.
+    const NAMES: [(Self, &'static str); 10] = [
+        (Self::Clip, "clip"),
+        (Self::Noise, "noise"),
+        (Self::ExplorationFactor, "exploration-factor"),
+        (Self::Rounds, "rounds"),
+        (Self::Delta, "delta"),
+        (Self::PriorMean, "prior-mean"),
+        (Self::Outlier, "outlier"),
+        (Self::Replicates, "replicates"),
+        (Self::Lengthscale, "lengthscale"),
+        (Self::IndexColumn, "index-column"),
     ];
 
     /// Returns whether the answer of a run says nothing true of the data while this stands.
@@ -53,18 +54,7 @@ impl Misleading {
 
     /// Returns the name in a spec.
     pub fn name(self) -> &'static str {
-        match self {
-            Self::Clip => "clip",
-            Self::Noise => "noise",
-            Self::ExplorationFactor => "exploration-factor",
-            Self::Rounds => "rounds",
-            Self::Delta => "delta",
-            Self::PriorMean => "prior-mean",
-            Self::Outlier => "outlier",
-            Self::Replicates => "replicates",
-            Self::Lengthscale => "lengthscale",
-            Self::IndexColumn => "index-column",
-        }
+        Self::NAMES.iter().find(|(kind, _)| *kind == self).map_or("", |(_, name)| name)
     }
 
     /// Reads the key `accepted_warnings`.
@@ -73,13 +63,13 @@ impl Misleading {
                    `delta`, `prior-mean`, `outlier`, `replicates`, `lengthscale`, `index-column`; they are listed as accepted, and `--strict` refuses them only where nothing is warned of";
         let mut accepted = Vec::new();
         for text in top.texts("accepted_warnings", doc).unwrap_or_default() {
-            match Self::ALL.into_iter().find(|kind| kind.name() == text) {
-                Some(kind) => accepted.push(kind),
+            match Self::NAMES.iter().find(|(_, name)| *name == text) {
+                Some((kind, _)) => accepted.push(*kind),
                 None => top.reject_with_hint(
                     "accepted_warnings",
                     format!("no warning is called `{text}`"),
-                    Self::ALL.map(|kind| format!("`{}`", kind.name())).join(", "),
-                    closest(&text, Self::ALL.into_iter().map(Self::name)).map(|near| format!("did you mean `{near}`?")),
+                    Self::NAMES.map(|(_, name)| format!("`{name}`")).join(", "),
+                    closest(&text, Self::NAMES.map(|(_, name)| name)).map(|near| format!("did you mean `{near}`?")),
                 ),
             }
         }

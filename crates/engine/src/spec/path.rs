@@ -119,11 +119,7 @@ pub fn covers(outer: &str, inner: &str) -> bool {
 
 /// Returns the text under a key of one table of an array.
 pub fn text_of<'n>(item: &'n Node, key: &str) -> Option<&'n str> {
-    let Value::Table(table) = &item.value else { return None };
-    match table.get(key) {
-        Some(Node { value: Value::Text(text), .. }) => Some(text.as_str()),
-        _ => None,
-    }
+    item.value.as_table()?.get(key)?.value.as_text()
 }
 
 /// Returns the label, else the kind, of one table of an array.

@@ -3,12 +3,11 @@
 //! A problem is an environment with the swept keys that are not about privacy. What a spec lists already is not added.
 
 use super::cell::{CellPlan, Role, Task};
-use super::path;
 use super::reader::SpecReader;
 use super::sections::PointKeys;
 use super::sweep::Swept;
-use super::tuning;
 use super::written::{nested, written_json};
+use super::{path, tuning};
 use privateer_config::params::{Node, Sink, Table, Value};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -130,13 +129,7 @@ fn written(reader: &SpecReader<'_>, cells: &[CellPlan], cell_idx: usize) -> Opti
     // The cells of a sweep point stand together, in the order of the policies.
     let at = cell_idx - cells[..cell_idx].partition_point(|cell| cell.swept.number < cells[cell_idx].swept.number);
     let found = tree.get("policy").or_else(|| tree.get("learner"));
-    match &found?.value {
-        Value::Array(items) => match &items.get(at)?.value {
-            Value::Table(item) => Some(item.clone()),
-            _ => None,
-        },
-        _ => None,
-    }
+    found?.value.as_array()?.get(at)?.value.as_table().cloned()
 }
 
 /// Appends a policy without privacy at a cell's sweep point.
@@ -151,12 +144,10 @@ fn add(
     cells: &mut Vec<CellPlan>,
 ) {
     let Some(mut tree) = tree(reader, &cells[cell_idx]) else { return };
-    let names = match (&role, item.get("kind")) {
-        (Role::WithoutPrivacy(of), Some(Node { value: Value::Text(kind), .. })) => {
-            [format!("{kind} without privacy"), format!("{of} without privacy")]
-        }
-        (_, Some(Node { value: Value::Text(kind), .. })) => [kind.clone(), "guessing".to_owned()],
-        _ => return,
+    let Some(kind) = item.get("kind").and_then(|kind| kind.value.as_text()) else { return };
+    let names = match &role {
+        Role::WithoutPrivacy(of) => [format!("{kind} without privacy"), format!("{of} without privacy")],
+        _ => [kind.to_owned(), "guessing".to_owned()],
     };
     let here = || members.iter().map(|&cell| &cells[cell]).chain(&cells[n_before..]);
     let is_taken = |name: &String| here().any(|cell| *cell.policy == **name);
@@ -169,11 +160,11 @@ fn add(
         if key == "privacy" || nested(&tree, key).is_some() {
             let mut none = Table::default();
             none.set("mechanism", text("none"));
-            item.set(key, node(Value::Table(none)));
+            item.set(key, Node::bare(Value::Table(none)));
         }
     }
     let list = if tree.get("learner").is_some() { "learner" } else { "policy" };
-    tree.set(list, node(Value::Array(vec![node(Value::Table(item))])));
+    tree.set(list, Node::bare(Value::Array(vec![Node::bare(Value::Table(item))])));
     // A reference that cannot be read is left out, and the headline says what is missing.
     let sink = Sink::new(reader.sink.sources().clone()).with_added(reader.sink.added().clone());
     let mut found = Vec::new();
@@ -189,10 +180,6 @@ fn add(
     }
 }
 
-fn node(value: Value) -> Node {
-    Node { value, span: None }
-}
-
 fn text(text: &str) -> Node {
-    node(Value::Text(text.to_owned()))
+    Node::bare(Value::Text(text.to_owned()))
 }

@@ -15,26 +15,16 @@ use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// Holds an environment of either kind, as read from a spec.
+/// Holds a part of a cell over points of a domain, or with users and their contexts.
 #[derive(Clone)]
-pub(super) enum PlanSetting {
-    Points(Arc<EnvironmentPlan>),
-    Contextual(Arc<EnvironmentPlan<Contextual>>),
+pub(super) enum OfKind<P, C> {
+    Points(P),
+    Contextual(C),
 }
 
-/// Holds a policy of either kind, as read from a spec.
-#[derive(Clone)]
-pub(super) enum Chooser {
-    Points(Arc<PolicyPlan>),
-    Contextual(Arc<ContextPolicyPlan>),
-}
-
-/// Holds the privacy request of a policy of either kind.
-#[derive(Clone)]
-pub(super) enum PrivacySetting {
-    Points(Arc<PrivacyPlan>),
-    Contextual(Arc<InteractionPlan>),
-}
+pub(super) type PlanSetting = OfKind<Arc<EnvironmentPlan>, Arc<EnvironmentPlan<Contextual>>>;
+pub(super) type Chooser = OfKind<Arc<PolicyPlan>, Arc<ContextPolicyPlan>>;
+pub(super) type PrivacySetting = OfKind<Arc<PrivacyPlan>, Arc<InteractionPlan>>;
 
 /// Values of keys that are not written, by their paths.
 pub(super) type Defaults = BTreeMap<String, String>;

@@ -215,8 +215,11 @@ pub fn swept_paths(table: &Table) -> Vec<String> {
         }
     }
     let forms = nested(table, "sweep").into_iter().flat_map(|sweep| &sweep.entries);
-    let keys = forms.filter_map(|form| if let Value::Table(keys) = &form.node.value { Some(keys) } else { None });
-    keys.flat_map(|keys| &keys.entries).flat_map(|entry| leaves("", entry)).collect()
+    forms
+        .filter_map(|form| form.node.value.as_table())
+        .flat_map(|keys| &keys.entries)
+        .flat_map(|entry| leaves("", entry))
+        .collect()
 }
 
 /// Returns the path of a key below another path.

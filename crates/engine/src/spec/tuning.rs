@@ -7,22 +7,15 @@ use std::borrow::Cow;
 /// Returns the number of pilot trials, and the policy's table at each factor; `None` if its `beta` is not tuned.
 pub(super) fn candidates(policy: &Table) -> Option<(u64, Vec<(f64, Table)>)> {
     let written = tuned(policy)?;
-    let number = |value: &Value| match value {
-        Value::Integer(whole) => Some(*whole as f64),
-        Value::Float(number) => Some(*number),
-        _ => None,
+    let factors = match written.get("factors").and_then(|node| node.value.as_array()) {
+        // Others are reported where the key is read.
+        Some(items) => items.iter().filter_map(|item| item.value.as_f64()).filter(|x| (0.0..=1e12).contains(x)).collect(),
+        None => USUAL_FACTORS.to_vec(),
     };
-    let factors = match written.get("factors").map(|node| &node.value) {
-        Some(Value::Array(items)) => {
-            // Others are reported where the key is read.
-            items.iter().filter_map(|item| number(&item.value)).filter(|factor| (0.0..=1e12).contains(factor)).collect()
-        }
-        _ => USUAL_FACTORS.to_vec(),
-    };
-    let pilot = written.get("pilot").and_then(|node| number(&node.value)).map_or(USUAL_PILOT, |pilot| pilot as u64);
-    let (kind, key) = match written.get("of").map(|node| &node.value) {
-        Some(Value::Text(of)) if of == "theory" => ("scaled", "factor"),
-        Some(Value::Text(of)) if of == "constant" => ("constant", "value"),
+    let pilot = written.get("pilot").and_then(|node| node.value.as_f64()).map_or(USUAL_PILOT, |pilot| pilot as u64);
+    let (kind, key) = match written.get("of").and_then(|node| node.value.as_text()) {
+        Some("theory") => ("scaled", "factor"),
+        Some("constant") => ("constant", "value"),
         _ => ("order", "factor"),
     };
     let at = |factor: f64| {
@@ -46,7 +39,7 @@ pub(super) fn candidates(policy: &Table) -> Option<(u64, Vec<(f64, Table)>)> {
 /// privacy would seem to be worth something.
 pub(super) fn add_factor_zero(policy: &mut Table) {
     let Some(mut beta) = tuned(policy).map(Cow::into_owned) else { return };
-    let is_order = beta.get("of").is_none_or(|of| matches!(&of.value, Value::Text(of) if of == "order"));
+    let is_order = beta.get("of").is_none_or(|of| of.value.as_text() == Some("order"));
     if is_order && beta.get("factors").is_none() {
         let span = beta.span.clone();
         let node = |value| Node { value, span: span.clone() };
@@ -62,9 +55,7 @@ fn tuned(policy: &Table) -> Option<Cow<'_, Table>> {
     let beta = policy.get("beta")?;
     match &beta.value {
         Value::Text(word) if word == "tuned" => Some(Cow::Owned(Table { entries: Vec::new(), span: beta.span.clone() })),
-        Value::Table(table) if matches!(&table.get("kind")?.value, Value::Text(kind) if kind == "tuned") => {
-            Some(Cow::Borrowed(table))
-        }
+        Value::Table(table) if table.get("kind")?.value.as_text() == Some("tuned") => Some(Cow::Borrowed(table)),
         _ => None,
     }
 }

@@ -7,10 +7,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 pub(super) fn nested<'t>(table: &'t Table, key: &str) -> Option<&'t Table> {
-    match table.get(key).map(|node| &node.value) {
-        Some(Value::Table(nested)) => Some(nested),
-        _ => None,
-    }
+    table.get(key)?.value.as_table()
 }
 
 /// Returns the tables `[[key]]`; refuses anything else under the key.
