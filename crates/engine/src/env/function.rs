@@ -4,14 +4,12 @@
 
 use super::domain::Place;
 use super::instance::within_range;
-use super::noise::Noise;
+use super::noise::{Noise, parse_noise};
 use super::{BuildContext, DomainPlan, Environment, Instance, MeanRange, RegretUnit, SetsPlan};
-use crate::env::noise::parse_noise;
 use privateer_config::error::{Diagnostic, Error};
 use privateer_config::facts::Facts;
 use privateer_config::params::Args;
-use privateer_gp::kernel::Kernel;
-use privateer_gp::kernel::{KernelChoice, parse_kernel};
+use privateer_gp::kernel::{Kernel, KernelChoice, parse_kernel};
 use privateer_gp::score::GramSource;
 use privateer_gp::{KernelGram, Points, ProductDomain, tabulated};
 use privateer_numerics::rng::{Purpose, Stream};

@@ -1,15 +1,13 @@
 //! Implements `points-table`: a table with columns of coordinates and a column of mean rewards.
 
-use super::Replicates;
 use super::csv_table::{CsvOptions, CsvTable, Spread, digits, dropped, drops_missing, read_table};
 use super::curated::CuratedLedger;
 use super::data_derived::{DataDerived, DeclaredPublic};
 use super::function::parse_point_kernel;
 use super::instance::within_range;
-use super::noise::Noise;
+use super::noise::{Noise, parse_noise};
 use super::synthetic::{points_with_values, synthetic_fact};
-use super::{BuildContext, Environment, EnvironmentPlan, Instance, MeanRange, RegretUnit, ValueUnits};
-use crate::env::noise::parse_noise;
+use super::{BuildContext, Environment, EnvironmentPlan, Instance, MeanRange, RegretUnit, Replicates, ValueUnits};
 use privateer_config::error::{Diagnostic, Error};
 use privateer_config::facts::Facts;
 use privateer_config::params::Args;

@@ -5,11 +5,12 @@
 //! norm r over the domain, so that `|phi| <= 1`; in these coordinates the precision matrix is `V = G~ + (shift + ridge/r²) I`.
 
 use super::noise_spectrum::SpectrumPlan;
-use super::parse_features;
 use super::release_rule::ReleaseRule;
 pub use super::sums_server::SumsPolicyKind;
 use super::sums_server::{SumsKeys, SumsPolicyShared, SumsServer};
-use super::{ExplorationFactor, FeaturesPlan, Initial, Policy, PolicyMaker, PolicyPlan, Problem, Setting, SharedInputs};
+use super::{
+    ExplorationFactor, FeaturesPlan, Initial, Policy, PolicyMaker, PolicyPlan, Problem, Setting, SharedInputs, parse_features,
+};
 use privateer_config::error::{Diagnostic, Error};
 use privateer_config::facts::Facts;
 use privateer_config::params::Args;

@@ -4,8 +4,7 @@
 
 use super::user_file::parse_link;
 use super::{Contextual, User, Users};
-use crate::env::noise::Noise;
-use crate::env::noise::parse_noise;
+use crate::env::noise::{Noise, parse_noise};
 use crate::env::{BuildContext, EnvironmentPlan};
 use privateer_config::error::{Diagnostic, Error};
 use privateer_config::facts::Facts;
