@@ -106,8 +106,7 @@ pub struct KeyDoc {
 
 /// A reader over one table.
 ///
-/// After an error, getters return a placeholder (NaN, 0, the first word). Callers only collect values, and compute
-/// nothing from
+/// After an error, getters return a placeholder (NaN, 0, the first word). Callers only collect values, and compute nothing from
 /// them before [`Sink::into_result`] has confirmed that all are valid.
 #[derive(Debug)]
 pub struct Args<'a> {

@@ -46,11 +46,6 @@ impl Extensions {
     pub fn of<T: 'static>(&self) -> impl Iterator<Item = &Extension<T>> {
         self.items.iter().filter_map(|(_, _, item)| item.downcast_ref())
     }
-
-    /// Returns whether an item of this name was added to any list.
-    pub fn has(&self, name: &str) -> bool {
-        self.items.iter().any(|(known, ..)| *known == name)
-    }
 }
 
 /// A list of this program together with the items that were added to it.
@@ -68,11 +63,6 @@ impl<'a, T: 'static> Items<'a, T> {
     /// Returns all names, those of this program first.
     pub fn names(&self) -> Vec<&'static str> {
         self.list.iter().map(|entry| entry.name).chain(self.added.of::<T>().map(|item| item.name)).collect()
-    }
-
-    /// Returns whether a name is on the list.
-    pub fn has(&self, name: &str) -> bool {
-        self.names().contains(&name)
     }
 
     /// Reads the item of this name; `None` for an unknown name.
@@ -116,7 +106,6 @@ mod tests {
         assert_eq!(items.names(), ["own", "mine"]);
         let read = |name| items.read(name, &Args::dry(&sink));
         assert_eq!((read("own"), read("mine"), read("other")), (Some(1), Some(3), None));
-        assert!(added.has("other") && !added.has("own"));
         assert!(std::ptr::eq(interned("mine"), interned("mine")));
     }
 }

@@ -1,15 +1,12 @@
 //! Checked reading of parameters.
 //!
-//! A tree of values with their places in the text, and a reader that turns each key into a checked number or word, or
-//! into a
+//! A tree of values with their places in the text, and a reader that turns each key into a checked number or word, or into a
 //! message with line, caret, expectation and hint.
 //!
-//! Kernels, mechanisms, environments and policies read their own keys through [`Args`]; unknown keys are errors. The
-//! reader also
+//! Kernels, mechanisms, environments and policies read their own keys through [`Args`]; unknown keys are errors. The reader also
 //! records which keys exist, so that `privateer list NAME` documents them without a second list.
 //!
-//! **Invariant:** this module depends on no algorithm. A value from [`Args`] is valid once [`Sink::into_result`] returns
-//! `Ok`.
+//! **Invariant:** this module depends on no algorithm. A value from [`Args`] is valid once [`Sink::into_result`] returns `Ok`.
 
 mod args;
 mod entry;

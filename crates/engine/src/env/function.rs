@@ -116,8 +116,6 @@ impl FunctionPlan {
     }
 
     /// Makes the environment over `domain`, which this plan built, from the law of its functions.
-    ///
-    /// * `own_facts` — facts of this environment, beyond those of every function environment
     pub fn environment(
         &self,
         domain: FunctionDomain,

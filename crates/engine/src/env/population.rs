@@ -54,8 +54,6 @@ impl Population {
     }
 
     /// Says how often people take part.
-    ///
-    /// * `found` — as [`Population::participation`] returns it for these rounds
     pub fn words(self, rounds: u64, found: Participation) -> String {
         let Self { people, is_drawn } = self;
         let order = if is_drawn { "one drawn for each round, the same in all trials" } else { "in turn" };

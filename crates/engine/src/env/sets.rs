@@ -137,7 +137,7 @@ impl Sets {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::env::noise::Noise;
+    use crate::env::noise::silent::Silent;
     use crate::env::{Instance, RegretUnit};
     use privateer_numerics::rng::{Purpose, Streams};
     use std::sync::Arc;
@@ -182,19 +182,9 @@ mod tests {
     /// Whose points are public is the instance's own, whatever size of sets its environment states; one planted point changes nothing.
     #[test]
     fn points_of_decision_sets_are_no_public_ones() {
-        #[derive(Debug)]
-        struct Still;
-        impl Noise for Still {
-            fn reward(&self, mean: f64, _point: usize, _stream: &mut Stream) -> f64 {
-                mean
-            }
-            fn variance(&self) -> Option<f64> {
-                Some(0.0)
-            }
-        }
         let gap = SetsPlan::Gap { points: 2, good: 0.8, bad: 0.6 };
         for (plan, public) in [(SetsPlan::Whole, true), (SetsPlan::Random { points: 2 }, false), (gap, false)] {
-            let instance = Instance::new(Arc::new(vec![0.1, 0.5, 0.9]), Arc::new(Still), None, 4, RegretUnit::Raw);
+            let instance = Instance::new(Arc::new(vec![0.1, 0.5, 0.9]), Arc::new(Silent), None, 4, RegretUnit::Raw);
             let instance = instance.and_then(|instance| instance.with_sets(plan)).expect("an instance");
             assert_eq!(instance.has_public_points(), public, "{plan:?}");
             assert_eq!(instance.with_one_point().has_public_points(), public, "{plan:?}");

@@ -119,8 +119,6 @@ impl Best {
     }
 
     /// Considers all points whose gain can be the largest, in their order.
-    ///
-    /// * `bounds`, `found` — memory that is used again
     fn consider_all(&mut self, incumbent: f64, means: &[f64], variances: &[f64], bounds: &mut Vec<f64>, found: &mut Vec<usize>) {
         bounds.resize(means.len(), 0.0);
         let largest = bound_gains(means, variances, incumbent, bounds);

@@ -62,8 +62,6 @@ impl Rule {
 }
 
 /// Makes a trial's rule from its public constants and the ridge.
-///
-/// It fails if a constant is missing; the message names the key that supplies it.
 type MakeRule = dyn Fn(&Setting, f64) -> Result<Rule, Diagnostic> + Send + Sync;
 
 /// States the regularizer, the noise variance that the posterior assumes.
@@ -110,8 +108,6 @@ impl Ridge {
 const LARGEST_RIDGE: f64 = 1e12;
 
 /// Reads the keys that all GP-UCB algorithms share, with this ridge unless stated; those of the rule were read before.
-///
-/// * `posterior` — reads the keys of the posterior
 pub fn gp_plan(
     args: &Args<'_>,
     ridge: Ridge,

@@ -47,18 +47,16 @@ pub struct Sketch {
 impl Sketch {
     pub fn parse(args: &Args<'_>, beta: ExplorationFactor) -> Self {
         let doc = "when the dictionary is drawn again: after every update, when the number of updates has doubled, or never";
-        let resample = match args.variant("resample", doc, &["every-round", "doubling", "fixed"], Some("every-round")) {
-            Some(variant) => {
-                let resample = match variant.kind.as_str() {
-                    "doubling" => Resample::Doubling,
-                    "fixed" => Resample::Fixed(nystrom::parse(&variant.args)),
-                    _ => Resample::EveryRound,
-                };
-                variant.args.finish();
-                resample
-            }
-            None => Resample::EveryRound,
-        };
+        let variant = args.variant("resample", doc, &["every-round", "doubling", "fixed"], Some("every-round"));
+        let resample = variant.map_or(Resample::EveryRound, |variant| {
+            let resample = match variant.kind.as_str() {
+                "doubling" => Resample::Doubling,
+                "fixed" => Resample::Fixed(nystrom::parse(&variant.args)),
+                _ => Resample::EveryRound,
+            };
+            variant.args.finish();
+            resample
+        });
         args.documents("resample.points", "an array of numbers, for `fixed`: the dictionary as indices of points, from 0");
         args.documents("resample.size", "a whole number from 1 to 4294967295, for `fixed`: the dictionary's size; unless given 20, or all but one of a domain that has no more");
         let q = args.number("q", "a play enters the dictionary with probability min(1, q times the posterior variance)");

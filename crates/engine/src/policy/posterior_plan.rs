@@ -93,7 +93,14 @@ impl PreparedPosterior {
                 Box::new(CovariancePosterior::new(Arc::clone(gram), *bound, ridge))
             }
             Self::Exact(gram, bound) => Box::new(ExactPosterior::with_prior_bound(Arc::clone(gram), *bound, ridge)),
-            Self::Own { .. } => Box::new(ExactPosterior::new(self.own(setting)?, ridge).over_own_inputs()),
+            Self::Own { kernel, input_noise, .. } => {
+                let released_inputs = setting.released_inputs.as_ref().ok_or_else(|| Error::Failed {
+                    problem: "a policy over a curator's released inputs was made without any".to_owned(),
+                    hint: "this is a fault of the program, not of the spec: please report it".to_owned(),
+                })?;
+                let covariance = input_noise.covariance(released_inputs, kernel)?;
+                Box::new(ExactPosterior::new(Arc::new(covariance), ridge).over_own_inputs())
+            }
             Self::Features { table, axes, prior_bound, .. } => {
                 let posterior = FeaturePosterior::with_prior_bound(Arc::clone(table), *prior_bound, ridge);
                 Box::new(match axes {
@@ -102,17 +109,5 @@ impl PreparedPosterior {
                 })
             }
         })
-    }
-
-    fn own(&self, setting: &Setting) -> Result<Arc<dyn GramSource>, Error> {
-        match (self, &setting.released_inputs) {
-            (Self::Own { kernel, input_noise, .. }, Some(released_inputs)) => {
-                Ok(Arc::new(input_noise.covariance(released_inputs, kernel)?))
-            }
-            _ => Err(Error::Failed {
-                problem: "a policy over a curator's released inputs was made without any".to_owned(),
-                hint: "this is a fault of the program, not of the spec: please report it".to_owned(),
-            }),
-        }
     }
 }

@@ -38,7 +38,6 @@ impl InteractionPlan {
     /// Reads the table's keys; without a `[privacy]` table nothing is private.
     ///
     /// * `policy` — supplies the places of the policy's keys
-    /// * `people` — how often people of the environment take part
     pub fn parse(args: &Args<'_>, table: &Table, stated: bool, policy: &Table, people: Participation) -> Self {
         let mut request = request(
             args,

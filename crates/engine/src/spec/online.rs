@@ -21,9 +21,6 @@ const LEARNER: ListWords = ListWords {
     expected: ["different labels that are not empty: add `label = \"…\"`"; 2],
 };
 
-/// Reads `[privacy]`.
-///
-/// * `people` — how often people of the problem's population take part
 pub(super) fn request(args: &Args<'_>, stated: bool, people: Participation) -> GradientRequest {
     let words = ["auto", "none", "gaussian", "generalized-gaussian", "privunit", "laplace", "gumbel"];
     let mut spec = privacy::request(

@@ -128,8 +128,6 @@ pub fn name_of(item: &Node) -> Option<&str> {
 }
 
 /// Returns the error for a path that selects no table of an array.
-///
-/// `which` is the segment that should have selected one, if there is one.
 fn which_error(path: &str, key: &str, which: Option<&str>, items: &[Node]) -> Diagnostic {
     let names: Vec<&str> = items.iter().filter_map(name_of).collect();
     let mut choices = vec![format!("`{key}.*.…` for all")];

@@ -34,16 +34,6 @@ enum MechanismChoice {
     Sums(&'static SumsEntry),
 }
 
-impl MechanismChoice {
-    fn name(&self) -> &'static str {
-        match self {
-            Self::Rewards(entry) => entry.name,
-            Self::Outside(entry) => entry.name,
-            Self::Sums(entry) => entry.name,
-        }
-    }
-}
-
 /// Returns the names of the mechanisms that serve a policy of this kind, including `none`.
 fn names(args: &Args<'_>, protection: Protection) -> Vec<&'static str> {
     match protection {
@@ -62,8 +52,6 @@ fn serves(entry: &SumsEntry, protection: Protection) -> bool {
 
 impl PrivacyPlan {
     /// Reads the keys for a policy that needs this kind of mechanism; `None` after a mistake.
-    ///
-    /// * `people` — how often people of the environment take part
     pub fn parse(args: &Args<'_>, table: &Table, stated: bool, protection: Protection, people: Participation) -> Option<Self> {
         let mut words = vec!["auto"];
         let kinds = [Protection::Rewards, Protection::Sums, Protection::LocalSums, Protection::Batches, Protection::Answer];
@@ -158,7 +146,7 @@ impl PrivacyPlan {
 
     /// Returns whether anything is randomised.
     pub fn is_private(&self) -> bool {
-        self.entry.name() != "none"
+        self.request.mechanism != "none"
     }
 
     /// Calibrates the mechanism for rewards with these public facts.
@@ -192,7 +180,7 @@ impl PrivacyPlan {
         // The printed scale follows B and R; a fixed clip range beside a B that changes with the trial would keep the promise
         // in some trials and break it in others.
         let varies = !self.request.calibration.corrects()
-            && self.entry.name() == "laplace"
+            && self.request.mechanism == "laplace"
             && facts.noise_bound.is_some()
             && !bound_stated;
         if varies && self.request.clip.is_some() {

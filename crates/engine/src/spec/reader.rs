@@ -167,7 +167,7 @@ impl<'a> SpecReader<'a> {
         sweep
     }
 
-    fn tree_at(&self, steps: &[Step]) -> Option<Table> {
+    pub(super) fn tree_at(&self, steps: &[Step]) -> Option<Table> {
         let mut table = self.unswept.clone();
         for Step { path: key_path, key_span, node } in steps {
             if let Err(diagnostic) = path::set(&mut table, key_path, key_span.as_ref(), node) {
@@ -245,8 +245,6 @@ impl<'a> SpecReader<'a> {
     }
 
     /// Reads the policy at place `i` of the list; `None` after a mistake.
-    ///
-    /// * `labels` — those that are taken
     fn policy(&self, point: &Point<'_>, (i, item): (usize, &Node), labels: &[Arc<str>]) -> Option<Arc<SectionRead<PolicyRead>>> {
         let top = Args::new(point.tree()?, "", self.sink);
         let Listed { table, args, path, kind, label } = listed(&top, (i, item), &POLICY, &policies(&top), labels)?;
@@ -270,8 +268,6 @@ impl<'a> SpecReader<'a> {
     }
 
     /// Reads what protects a policy; `None` after a mistake.
-    ///
-    /// * `people` — how often people of the environment take part
     fn request(&self, point: &Point<'_>, policy: &PolicyRead, people: Participation) -> Option<SectionRead<PrivacySetting>> {
         let base = nested(point.tree()?, "privacy");
         let (table, own) = overlaid(base, &policy.table, "privacy");

@@ -6,8 +6,8 @@ use super::cell::{CellPlan, Role, Task};
 use super::reader::SpecReader;
 use super::sections::PointKeys;
 use super::sweep::Swept;
+use super::tuning;
 use super::written::{nested, written_json};
-use super::{path, tuning};
 use privateer_config::params::{Node, Sink, Table, Value};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -114,18 +114,9 @@ fn parameters(mut policy: serde_json::Value) -> serde_json::Value {
     policy
 }
 
-/// Returns the tree of a cell's sweep point.
-fn tree(reader: &SpecReader<'_>, cell: &CellPlan) -> Option<Table> {
-    let mut tree = reader.unswept.clone();
-    for step in cell.swept.point() {
-        path::set(&mut tree, &step.path, None, &step.node).ok()?;
-    }
-    Some(tree)
-}
-
 /// Returns the table of a listed cell's policy or learner as it is written at its sweep point.
 fn written(reader: &SpecReader<'_>, cells: &[CellPlan], cell_idx: usize) -> Option<Table> {
-    let tree = tree(reader, &cells[cell_idx])?;
+    let tree = reader.tree_at(&cells[cell_idx].swept.point())?;
     // The cells of a sweep point stand together, in the order of the policies.
     let at = cell_idx - cells[..cell_idx].partition_point(|cell| cell.swept.number < cells[cell_idx].swept.number);
     let found = tree.get("policy").or_else(|| tree.get("learner"));
@@ -143,7 +134,7 @@ fn add(
     mut item: Table,
     cells: &mut Vec<CellPlan>,
 ) {
-    let Some(mut tree) = tree(reader, &cells[cell_idx]) else { return };
+    let Some(mut tree) = reader.tree_at(&cells[cell_idx].swept.point()) else { return };
     let Some(kind) = item.get("kind").and_then(|kind| kind.value.as_text()) else { return };
     let names = match &role {
         Role::WithoutPrivacy(of) => [format!("{kind} without privacy"), format!("{of} without privacy")],

@@ -7,8 +7,6 @@ use std::sync::Arc;
 
 /// Reads the keys of the whole run; returns the sweep without cells, and whether guessing and private policies without privacy are
 /// added to them. The key `rounds` is read again for each cell.
-///
-/// * `stem` — name of the spec's file
 pub(super) fn parse(top: &Args<'_>, stem: String) -> (Sweep, bool) {
     let name = top.one_line("name", "title of the report; absent: the name of the spec's file").unwrap_or(stem);
     let seed = seed(top);

@@ -33,8 +33,6 @@ pub(super) struct PartRead<T> {
 }
 
 /// Reads the table under `key`; `None` after a mistake.
-///
-/// * `read` — reads the keys of a kind
 pub(super) fn part<T>(
     (top, table): (&Args<'_>, &Table),
     key: &'static str,

@@ -9,7 +9,7 @@ mod gaussian;
 mod list;
 mod pareto;
 mod resampled;
-mod silent;
+pub(in crate::env) mod silent;
 mod student_t;
 mod sub_weibull;
 mod uniform;

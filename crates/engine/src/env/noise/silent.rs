@@ -6,7 +6,7 @@ use privateer_numerics::rng::Stream;
 use std::sync::Arc;
 
 #[derive(Debug)]
-pub(super) struct Silent;
+pub(in crate::env) struct Silent;
 
 pub(super) fn parse(_args: &Args<'_>) -> Arc<dyn Noise> {
     Arc::new(Silent)

@@ -31,8 +31,6 @@ impl TestEnvironment {
     }
 
     /// Returns the facts over a domain of this dimension, whose largest value is `largest`.
-    ///
-    /// * `size` — what counts its points, and their number
     fn facts(&self, dimension: usize, largest: f64, size: (&'static str, usize)) -> Facts {
         let (maximiser, maximum) = self.form().best(dimension);
         let mut facts = self.plan.facts(dimension);

@@ -59,8 +59,6 @@ impl Form {
 
 impl TestFunction {
     /// Describes a function whose scaled form is the textbook form on the cube, divided by `divisor`.
-    ///
-    /// * `own_box`, `formula`, `optimum` — of the textbook form, as in [`Form`]
     pub const fn new(
         sizes: Sizes,
         own_box: fn(usize) -> (f64, f64),

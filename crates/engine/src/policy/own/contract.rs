@@ -131,24 +131,16 @@ pub enum Release<'a> {
 /// An algorithm that runs many trials at once.
 ///
 /// Trials are told apart by their place. Every call has all of them, in order, unless [`BatchPolicy::users`] says otherwise. What
-/// is chosen in one trial should depend on that trial alone: see [`super::OwnPolicy::batched`].
+/// is chosen in one trial should depend on that trial alone: see [`super::OwnPolicy::batched`]. An error of any method, whatever keeps the
+/// algorithm from going on, ends the run.
 pub trait BatchPolicy: Send {
     /// Returns the next point of each of these trials.
-    ///
-    /// # Errors
-    /// Whatever keeps the algorithm from going on; the run ends.
     fn ask(&mut self, trials: &mut [TrialView<'_>]) -> Result<Vec<usize>, PolicyFailure>;
 
     /// Learns the released reward of each of these trials, or the mean of what was released of the users of a batch.
-    ///
-    /// # Errors
-    /// Whatever keeps the algorithm from going on; the run ends.
     fn tell(&mut self, told: &[ToldReward]) -> Result<(), PolicyFailure>;
 
     /// Learns what a server has released in place of rewards: [`super::OwnPolicy::over_sums`], [`super::OwnPolicy::by_choice`].
-    ///
-    /// # Errors
-    /// As [`BatchPolicy::tell`].
     fn learn(&mut self, _told: &[ToldRelease<'_>]) -> Result<(), PolicyFailure> {
         Err(NO_LEARN.into())
     }
@@ -163,18 +155,12 @@ pub trait BatchPolicy: Send {
     /// Returns the point that the trial at this place would recommend now.
     ///
     /// `None` stands for the point of the largest average, the chosen candidate, or under sums the point that was played last.
-    ///
-    /// # Errors
-    /// Whatever keeps the algorithm from saying one; the run ends.
     fn recommend(&self, _place: usize) -> Result<Option<usize>, PolicyFailure> {
         Ok(None)
     }
 
     /// Returns what the trial at this place keeps of its model after the last round; stored where the spec says
     /// `record = { parameters = true }`.
-    ///
-    /// # Errors
-    /// Whatever keeps the algorithm from saying it; the run ends.
     fn state(&self, _place: usize) -> Result<Option<serde_json::Value>, PolicyFailure> {
         Ok(None)
     }
@@ -198,10 +184,7 @@ pub trait TrialPolicy: Send {
     /// Learns the released reward of a point, or the mean of a batch.
     fn tell(&mut self, point: usize, released: f64);
 
-    /// Learns what a server has released in place of rewards, as [`BatchPolicy::learn`].
-    ///
-    /// # Errors
-    /// Whatever keeps the algorithm from going on; the run ends.
+    /// Learns what a server has released in place of rewards, as [`BatchPolicy::learn`]; an error ends the run.
     fn learn(&mut self, _released: Release<'_>) -> Result<(), PolicyFailure> {
         Err(NO_LEARN.into())
     }

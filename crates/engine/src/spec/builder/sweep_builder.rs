@@ -53,35 +53,43 @@ impl Sweep {
     }
 }
 
+macro_rules! setters {
+    ($($(#[$doc:meta])* $key:ident: $stated:ty => $value:ty;)*) => {
+        impl SweepBuilder {
+            $($(#[$doc])*
+            #[track_caller]
+            pub fn $key(self, $key: $stated) -> Self {
+                let value: $value = $key.into();
+                self.set(stringify!($key), value)
+            })*
+        }
+    };
+}
+
+setters! {
+    /// Sets the horizon T, at least 1.
+    rounds: u64 => u64;
+    /// Sets the number of repetitions of every cell, at least 1.
+    trials: u64 => u64;
+    /// Sets the seed of all random streams.
+    seed: u64 => u64;
+    /// Sets the number of trials of one part, at least 1.
+    block: u64 => u64;
+    /// Sets the environment.
+    environment: impl Into<Item> => Item;
+    /// Sets the privacy that all policies share.
+    privacy: impl Into<Item> => Item;
+    /// Sets the curator of the inputs.
+    curator: impl Into<Item> => Item;
+    /// Sets the problem of online convex optimization.
+    problem: impl Into<Item> => Item;
+}
+
 impl SweepBuilder {
     /// Sets a key at the top of the spec.
     #[track_caller]
     pub fn set(self, key: &str, value: impl Into<SettingValue>) -> Self {
         Self { top: self.top.set(key, value) }
-    }
-
-    /// Sets the horizon T, at least 1.
-    #[track_caller]
-    pub fn rounds(self, rounds: u64) -> Self {
-        self.set("rounds", rounds)
-    }
-
-    /// Sets the number of repetitions of every cell, at least 1.
-    #[track_caller]
-    pub fn trials(self, trials: u64) -> Self {
-        self.set("trials", trials)
-    }
-
-    /// Sets the seed of all random streams.
-    #[track_caller]
-    pub fn seed(self, seed: u64) -> Self {
-        self.set("seed", seed)
-    }
-
-    /// Sets the number of trials of one part, at least 1.
-    #[track_caller]
-    pub fn block(self, block: u64) -> Self {
-        self.set("block", block)
     }
 
     /// Records every round, and not only some of each power of ten.
@@ -90,35 +98,11 @@ impl SweepBuilder {
         self.set("record", Item::table_of_keys().set("rounds", "all"))
     }
 
-    /// Sets the environment.
-    #[track_caller]
-    pub fn environment(self, environment: impl Into<Item>) -> Self {
-        self.set("environment", environment.into())
-    }
-
-    /// Sets the privacy that all policies share.
-    #[track_caller]
-    pub fn privacy(self, privacy: impl Into<Item>) -> Self {
-        self.set("privacy", privacy.into())
-    }
-
-    /// Sets the curator of the inputs.
-    #[track_caller]
-    pub fn curator(self, curator: impl Into<Item>) -> Self {
-        self.set("curator", curator.into())
-    }
-
     /// Adds a policy.
     #[track_caller]
     pub fn policy(mut self, policy: impl Into<Item>) -> Self {
         self.top.push("policy", SettingValue::Item(policy.into()), Location::caller());
         self
-    }
-
-    /// Sets the problem of online convex optimization.
-    #[track_caller]
-    pub fn problem(self, problem: impl Into<Item>) -> Self {
-        self.set("problem", problem.into())
     }
 
     /// Adds a learner.
