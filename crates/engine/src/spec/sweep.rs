@@ -7,14 +7,11 @@ use privateer_config::params::{Entry, Node, Scalar, Sink, Table, Value};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-/// Lists each swept path of one sweep point with its value, in the order of the spec.
-pub type SweepPoint = Vec<Step>;
-
 /// Holds the sweep points as axes, of which every combination is one; without a sweep there is one empty point.
 #[derive(Debug, Default)]
 pub struct SweepPoints {
     /// The first axis changes slowest.
-    axes: Vec<Vec<SweepPoint>>,
+    axes: Vec<Vec<Vec<Step>>>,
     /// Top-level keys that each axis sets.
     sections: Vec<BTreeSet<String>>,
 }
@@ -41,7 +38,7 @@ impl SweepPoints {
     /// Returns a point.
     ///
     /// * `number` — place in the canonical order, less than [`SweepPoints::len`]
-    pub fn at(&self, number: usize) -> SweepPoint {
+    pub fn at(&self, number: usize) -> Vec<Step> {
         self.axes.iter().zip(self.places(number)).flat_map(|(axis, place)| axis[place].iter().cloned()).collect()
     }
 
@@ -83,7 +80,7 @@ impl Swept {
         steps.flat_map(|(axis, place)| axis[place].iter().filter_map(value)).collect()
     }
 
-    pub(super) fn point(&self) -> SweepPoint {
+    pub(super) fn point(&self) -> Vec<Step> {
         self.points.at(self.number as usize)
     }
 }
@@ -128,14 +125,14 @@ const MOST_VALUES: f64 = 4e6;
 /// The first key changes slowest; the keys of `zip` advance together, fastest.
 pub fn points(table: &Table, sink: &Sink) -> SweepPoints {
     let Some(node) = table.get("sweep") else { return SweepPoints::default() };
-    let Value::Table(sweep) = &node.value else {
-        sink.push_at(
-            node.span.as_ref(),
-            Diagnostic::new("`sweep` is not a table").expected("`[sweep.product]` or `[sweep.zip]`"),
-        );
-        return SweepPoints::default();
+    let refused = |diagnostic: Diagnostic| {
+        sink.push_at(node.span.as_ref(), diagnostic);
+        SweepPoints::default()
     };
-    let mut axes: Vec<Vec<SweepPoint>> = Vec::new();
+    let Value::Table(sweep) = &node.value else {
+        return refused(Diagnostic::new("`sweep` is not a table").expected("`[sweep.product]` or `[sweep.zip]`"));
+    };
+    let mut axes: Vec<Vec<Vec<Step>>> = Vec::new();
     let mut known: Vec<String> = Vec::new();
     for entry in &sweep.entries {
         match (entry.key.as_str(), &entry.node.value) {
@@ -161,10 +158,10 @@ pub fn points(table: &Table, sink: &Sink) -> SweepPoints {
             );
         } else if let Some(&length) = lengths.first() {
             let columns: Vec<Vec<Step>> = columns.iter().map(|column| column.steps().collect()).collect();
-            let rows: Vec<SweepPoint> = (0..length).map(|i| columns.iter().map(|steps| steps[i].clone()).collect()).collect();
+            let rows: Vec<Vec<Step>> = (0..length).map(|i| columns.iter().map(|steps| steps[i].clone()).collect()).collect();
             let mut seen = BTreeSet::new();
             let shown =
-                |row: &SweepPoint| row.iter().map(|step| step.node.value.to_toml().to_string()).collect::<Vec<_>>().join(", ");
+                |row: &Vec<Step>| row.iter().map(|step| step.node.value.to_toml().to_string()).collect::<Vec<_>>().join(", ");
             if let Some(row) = rows.iter().find(|row| !seen.insert(shown(row))) {
                 sink.push_at(
                     row.first().and_then(|step| step.node.span.as_ref()),
@@ -179,28 +176,22 @@ pub fn points(table: &Table, sink: &Sink) -> SweepPoints {
     let count = axes.iter().map(|axis| axis.len() as f64).product::<f64>();
     let (most, n_keys) = (MOST_POINTS as f64, known.len());
     if most < count || MOST_VALUES < count * n_keys as f64 || MOST_KEYS <= n_keys {
-        sink.push_at(
-            node.span.as_ref(),
-            Diagnostic::new(format!(
-                "the sweep has {} points of {n_keys} keys",
-                if count < 1e15 { count.to_string() } else { format!("{count:.1e}") }
-            ))
-            .expected(format!("at most {most} points, fewer than {MOST_KEYS} keys and {MOST_VALUES} values in all"))
-            .hint("keys below `[sweep.zip]` advance together in place of all combinations"),
+        let shown = if count < 1e15 { count.to_string() } else { format!("{count:.1e}") };
+        return refused(
+            Diagnostic::new(format!("the sweep has {shown} points of {n_keys} keys"))
+                .expected(format!("at most {most} points, fewer than {MOST_KEYS} keys and {MOST_VALUES} values in all"))
+                .hint("keys below `[sweep.zip]` advance together in place of all combinations"),
         );
-        return SweepPoints::default();
     }
-    let keys = |axis: &Vec<SweepPoint>| axis.iter().take(1).flatten().map(|step| first(&step.path).to_owned()).collect();
+    let keys = |axis: &Vec<Vec<Step>>| axis.iter().take(1).flatten().map(|step| first(&step.path).to_owned()).collect();
     let points = SweepPoints { sections: axes.iter().map(keys).collect(), axes };
     let sections: BTreeSet<&String> = points.sections.iter().flatten().collect();
     if let Some(section) = sections.into_iter().find(|section| MOST_OF_SECTION < points.n_of(section)) {
-        sink.push_at(
-            node.span.as_ref(),
+        return refused(
             Diagnostic::new(format!("the sweep has {} combinations of keys of `{section}`", points.n_of(section)))
                 .expected(format!("at most {MOST_OF_SECTION}"))
                 .hint("sweep fewer values of them, or divide them among several specs"),
         );
-        return SweepPoints::default();
     }
     points
 }
