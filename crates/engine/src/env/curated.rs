@@ -14,7 +14,6 @@ use std::path::Path;
 pub struct CuratedLedger {
     /// Always [`CuratedLedger::FORMAT`].
     pub format: String,
-    /// Version of this layout.
     pub version: u32,
     /// Version of the program that wrote it.
     pub program_version: String,

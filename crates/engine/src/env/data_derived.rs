@@ -8,20 +8,13 @@ use privateer_config::params::Args;
 use privateer_privacy::Ledger;
 use std::collections::BTreeSet;
 
-/// Names a kind of number that a problem may take from its data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum DataDerived {
-    /// Covariance of the arms, from the train readings.
     Covariance,
-    /// Mean squared reading and variance of the readings.
     Moments,
-    /// Largest distance of a reading or value from zero or from its mean.
     Range,
-    /// Means and standard deviations of the columns.
     Standardisation,
-    /// Kernel, scales and ridge fitted to the table.
     Hyperparameters,
-    /// Levels of categories.
     Levels,
 }
 
@@ -84,7 +77,6 @@ impl DeclaredPublic {
     }
 }
 
-/// Numbers that a problem took from its data.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct DerivedNumbers {
     pub declared: Vec<DataDerived>,

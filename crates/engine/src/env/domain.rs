@@ -8,7 +8,6 @@ use privateer_gp::{Points, ProductDomain};
 use privateer_numerics::rng::Purpose;
 use std::sync::Arc;
 
-/// Describes a domain as read from a spec.
 #[derive(Debug, Clone, PartialEq)]
 pub struct DomainPlan {
     kind: DomainKind,
@@ -28,9 +27,7 @@ enum DomainKind {
 /// States the box in which the domain of an environment may lie.
 #[derive(Debug, Clone, Copy)]
 pub enum Place {
-    /// Any box that the spec states.
     Anywhere,
-    /// A fixed box.
     Box {
         /// Lower and upper end of an axis.
         edges: fn(usize) -> (f64, f64),
@@ -41,16 +38,12 @@ pub enum Place {
     },
 }
 
-/// States the supported numbers of coordinates.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Sizes {
-    /// This number only.
     One(usize),
     /// Up to `most`, by default `usual`.
     UpTo {
-        /// Default number.
         usual: usize,
-        /// Largest number.
         most: usize,
     },
 }
@@ -147,7 +140,6 @@ impl DomainPlan {
         alike.then_some(GridShape { dimension: self.dimension(), points_per_axis: self.points as usize, lo, hi })
     }
 
-    /// Returns the points.
     pub fn build(&self, context: &BuildContext<'_>) -> Result<Points, Error> {
         let (n, d) = (self.n_points(), self.dimension());
         // Memory for the coordinates, and for function, mean, variance and score of one trial.

@@ -100,7 +100,6 @@ pub struct Sets {
 }
 
 impl Sets {
-    /// Returns the sets of the first point alone.
     pub(super) fn of_one_point() -> Self {
         Self { size: 1, good: None, rest: vec![0] }
     }

@@ -12,7 +12,6 @@ pub(super) fn synthetic_fact() -> Fact {
     ("synthetic", "generated, not the published data".into())
 }
 
-/// States the shape of the synthetic tables.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SyntheticSubstitute {
     arms: usize,

@@ -52,7 +52,6 @@ pub fn parse(args: &Args<'_>) -> PolicyPlan {
 const MOST_USERS: f64 = 1e15;
 
 struct BatchedMaker {
-    /// Makes GP-UCB over the means of batches.
     inner: Box<dyn PolicyMaker>,
     /// Number of users that the spec states; `None` for `auto`.
     batch: Option<u64>,
@@ -114,7 +113,6 @@ impl PolicyMaker for BatchedMaker {
 
 struct BatchedPolicy {
     inner: Box<dyn Policy>,
-    /// Number of users of a batch.
     batch: u64,
     /// The point of the last round.
     point: usize,

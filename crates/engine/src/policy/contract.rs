@@ -10,7 +10,6 @@ use privateer_privacy::sums::SumsNeed;
 use privateer_privacy::{Protection, Query, Released, Signal};
 use std::sync::Arc;
 
-/// States what a policy plays next.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Proposal {
     /// Play this point without scoring (starting points, uniform play), without backend counters.
@@ -30,7 +29,6 @@ pub enum Proposal {
     Refused(&'static str),
 }
 
-/// Names the random stream that a draw comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RandomSource {
     /// The stream of the initial design, shared by all policies of a trial.
@@ -88,7 +86,6 @@ pub trait Policy: Send {
 }
 
 impl dyn Policy + '_ {
-    /// Returns the model's scores; `None` for policies that never score.
     pub fn scores(&mut self) -> Option<&dyn ScoreModel> {
         self.model().map(|model| model.scored().0)
     }
@@ -236,5 +233,12 @@ pub trait PolicyMaker: Send + Sync {
         Diagnostic::new("this policy releases no parameters: its model consists of the points played")
             .hint("policies that learn from private sums do: `jdp-gp-ucb`, `local-jdp-gp-ucb`, `jdp-linucb`")
             .refuse()
+    }
+}
+
+/// A maker of policies that never score, and of which the manifest records nothing.
+impl<F: Fn(&Setting) -> Result<Box<dyn Policy>, Error> + Send + Sync> PolicyMaker for F {
+    fn make(&self, setting: &Setting) -> Result<Box<dyn Policy>, Error> {
+        self(setting)
     }
 }

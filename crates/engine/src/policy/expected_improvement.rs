@@ -145,7 +145,6 @@ const DRIFT: f64 = 1e-6;
 /// Smallest gain of moved moments that decides which points are considered; below it all are.
 const SMALLEST_MOVED: f64 = 1e-100;
 
-/// Bounds that are compared at once.
 const LANES: usize = 32;
 
 /// The slope of a tangent of sqrt(x² + 4), at 4: 2/sqrt(5).
@@ -199,7 +198,6 @@ vectorised! {
     }
 }
 
-/// Returns `z Phi(z) + phi(z)`.
 fn standard_gain(z: f64) -> f64 {
     let density = libm::exp(-0.5 * z * z) / libm::sqrt(2.0 * std::f64::consts::PI);
     (z * 0.5 * libm::erfc(-z * std::f64::consts::FRAC_1_SQRT_2) + density).max(0.0)

@@ -10,7 +10,6 @@ use super::noise_scale::NoiseScale;
 use super::{InputNoiseModel, PolicyPlan, PosteriorPlan, RoundFacts};
 use privateer_config::params::Args;
 
-/// Reads the keys of the policy over the feature map `kind`.
 pub fn parse(args: &Args<'_>, kind: &'static str) -> PolicyPlan {
     let (beta, failure_prob) = (ExplorationFactor::parse_measuring(args), failure_prob(args));
     let posterior = |args: &Args<'_>| {

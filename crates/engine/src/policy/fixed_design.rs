@@ -29,7 +29,6 @@ pub fn parse(args: &Args<'_>) -> PolicyPlan {
     PolicyPlan { protection: Protection::Answer, patience: Box::new(scored), ..PolicyPlan::new(prepare) }
 }
 
-/// Holds which points are scored, and by how many users each.
 #[derive(Debug, Clone, Copy)]
 struct Design {
     candidates: u64,

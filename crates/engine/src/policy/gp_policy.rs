@@ -16,7 +16,6 @@ use privateer_gp::score::{AxisFeatures, Basis};
 use privateer_privacy::{Released, Signal};
 use std::sync::Arc;
 
-/// Holds the facts of a round that a rule may use.
 #[derive(Debug, Clone, Copy)]
 pub struct RoundFacts {
     /// The coming round, 1-based.
@@ -44,7 +43,6 @@ pub struct Rule {
 }
 
 impl Rule {
-    /// Creates a rule that takes rewards as they are.
     pub fn new(beta: impl Fn(&RoundFacts) -> f64 + Send + Sync + 'static) -> Self {
         Self { beta: Box::new(beta), admit: None, facts: Facts::default() }
     }
@@ -67,7 +65,6 @@ type MakeRule = dyn Fn(&Setting, f64) -> Result<Rule, Diagnostic> + Send + Sync;
 /// States the regularizer, the noise variance that the posterior assumes.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Ridge {
-    /// A number > 0.
     Stated(f64),
     /// The variance of the observation noise and of the mechanism.
     Mechanism,
@@ -84,7 +81,6 @@ impl Ridge {
         }
     }
 
-    /// Returns the number in this setting.
     pub(super) fn value(self, setting: &Setting) -> Result<f64, Diagnostic> {
         let Self::Stated(ridge) = self else {
             let variance = NoiseScale::deviation(setting).map(|deviation| deviation.value * deviation.value);

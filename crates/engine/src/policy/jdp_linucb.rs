@@ -15,7 +15,6 @@ pub fn parse(args: &Args<'_>) -> PolicyPlan {
     sums_plan(args, kind, Arc::new(CoordinateFeatures))
 }
 
-/// Returns the coordinates themselves as features.
 #[derive(Debug)]
 struct CoordinateFeatures;
 

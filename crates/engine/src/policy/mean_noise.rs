@@ -86,7 +86,6 @@ impl MeanNoise {
         if self.reward < reward { Self { reward, ..self } } else { self }
     }
 
-    /// Returns the variance of the mean of n rewards.
     pub fn variance(&self, n: f64) -> f64 {
         self.reward / n + (self.sum / n) * (self.sum / n)
     }

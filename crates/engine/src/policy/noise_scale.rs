@@ -5,7 +5,6 @@ use super::{ExplorationFactor, Setting};
 use privateer_config::error::Diagnostic;
 use privateer_config::facts::Fact;
 
-/// Holds the noise scale of an exploration factor and its source.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct NoiseScale {
     /// The scale, in units of the reward.
@@ -16,7 +15,6 @@ pub struct NoiseScale {
 impl NoiseScale {
     const UNUSED: Self = Self { value: 0.0, source: "" };
 
-    /// Returns the scale for an exploration factor of this kind.
     pub fn of(beta: ExplorationFactor, setting: &Setting) -> Result<Self, Diagnostic> {
         let found = match beta {
             ExplorationFactor::Constant { .. } => return Ok(Self::UNUSED),

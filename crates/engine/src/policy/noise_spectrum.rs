@@ -128,14 +128,12 @@ impl SpectrumPlan {
     }
 }
 
-/// Bounds on the noise of one release.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct NoiseBounds {
     /// Amount added to the diagonal.
     pub shift: f64,
     /// Least eigenvalue of the matrix before the ridge, where eigenvalues are clipped.
     pub floor: f64,
-    /// Whether eigenvalues are clipped.
     pub clips: bool,
     /// `lambda_min`: least eigenvalue of the shifted noise, at least 0.
     pub least: f64,

@@ -14,7 +14,6 @@ use privateer_gp::posterior::{DomainRoot, ExactPosterior, SketchedPosterior};
 use privateer_gp::score::{Basis, GramSource, ScoreModel, lowest_within_tie};
 use std::sync::{Arc, OnceLock};
 
-/// States when a new dictionary is drawn.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Resample {
     /// After every update, as in the paper.
@@ -29,7 +28,6 @@ pub enum Resample {
 /// The theorem's `q` would include every play.
 const USUAL_INCLUSION: f64 = 2.0;
 
-/// Holds the keys that both policies read.
 #[derive(Debug, Clone)]
 pub struct Sketch {
     pub beta: ExplorationFactor,
@@ -98,7 +96,6 @@ impl Sketch {
         self.q.unwrap_or_else(|| if matches!(self.beta, ExplorationFactor::Theory { .. }) { theory() } else { USUAL_INCLUSION })
     }
 
-    /// Prepares the posterior for one problem.
     pub fn prepare(&self, problem: &Problem) -> Result<PreparedSketch, Error> {
         let gram = &problem.shared()?.gram;
         let fixed = match &self.resample {
@@ -131,7 +128,6 @@ impl Sketch {
     }
 }
 
-/// Holds what all trials share.
 #[derive(Debug, Clone)]
 pub struct PreparedSketch {
     pub keys: Sketch,
@@ -163,7 +159,6 @@ impl PreparedSketch {
         Basis::Gram(Arc::clone(&self.gram))
     }
 
-    /// Returns the model of one trial before its first update.
     pub fn prior(self: &Arc<Self>) -> SketchModel {
         let posterior = SketchedPosterior::new(Arc::clone(&self.gram), self.prior_bound, self.keys.ridge, self.keys.follows());
         let mut model =
@@ -176,7 +171,6 @@ impl PreparedSketch {
     }
 }
 
-/// Combines a posterior with the rule that draws its dictionary.
 #[derive(Debug, Clone)]
 pub struct SketchModel {
     pub shared: Arc<PreparedSketch>,

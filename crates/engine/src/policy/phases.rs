@@ -61,9 +61,7 @@ pub(super) struct PhaseState {
     plays: u64,
     /// Points that are left, ascending.
     pub(super) survivors: Vec<u32>,
-    /// Means of the ended streaks of the phase.
     means: Vec<f64>,
-    /// Sum of the rewards of the open streak.
     sum: f64,
     /// The best of the points that the phase before played.
     pub(super) best: Option<u32>,
@@ -74,7 +72,6 @@ struct PhasesPolicy {
     rule: Box<dyn PhaseRule>,
     state: PhaseState,
     streaks: Vec<(usize, u64)>,
-    /// Number of plays of the open streak.
     in_streak: u64,
 }
 

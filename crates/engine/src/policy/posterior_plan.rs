@@ -42,7 +42,6 @@ impl PosteriorPlan {
         parse_features(args).map_or(Self::Exact(input_noise), Self::Features)
     }
 
-    /// Builds the feature table, if there is one.
     pub fn prepare(&self, problem: &Problem) -> Result<PreparedPosterior, Error> {
         Ok(match (self, &problem.inputs) {
             (Self::Exact(_), KnownInputs::Shared(SharedInputs { gram, .. })) => {

@@ -20,7 +20,6 @@ pub struct ReleasedFacts {
 }
 
 impl ReleasedFacts {
-    /// Returns the constants where no reward is released.
     pub(super) fn nothing(facts: &RewardFacts) -> Self {
         Self::unchanged(facts.range.map(|(lo, hi)| lo.abs().max(hi.abs())))
     }
@@ -42,7 +41,6 @@ impl ReleasedFacts {
         self.output_range.map(|(lo, hi)| lo.abs().max(hi.abs()))
     }
 
-    /// Returns the constants of this mechanism on this problem.
     pub fn of(mechanism: &dyn RewardMechanism, facts: &RewardFacts) -> Self {
         let clip = mechanism.clip();
         Self {

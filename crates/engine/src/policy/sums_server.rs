@@ -20,7 +20,6 @@ pub struct SumsPolicyKind {
     pub name: &'static str,
     /// Whether users add their own noise.
     pub local: bool,
-    /// Whether the model is linear in the coordinates.
     pub linear: bool,
 }
 
@@ -91,7 +90,6 @@ pub struct SumsServer {
 }
 
 impl SumsServer {
-    /// Creates the server before its first round.
     pub(super) fn new(shared: Arc<SumsPolicyShared>, facts: SumsFacts, setting: &Setting) -> Result<Self, Error> {
         let reward = &setting.facts;
         let half_range = facts.clip.or(reward.range).map(|(lo, hi)| 0.5 * (hi - lo));

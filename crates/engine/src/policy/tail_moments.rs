@@ -10,7 +10,6 @@ use privateer_config::facts::Fact;
 use privateer_config::params::Args;
 use privateer_gp::TrainReadings;
 
-/// States the source of a moment bound.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub enum Moment {
     /// Derived from the known facts of noise and mechanism.
@@ -76,7 +75,6 @@ impl Moment {
     }
 }
 
-/// States what is assumed of the tails of observation noise.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Tails {
     /// Sub-Gaussian noise, which needs no truncation; what a mechanism adds may need it.
@@ -85,7 +83,6 @@ pub enum Tails {
     Moment,
 }
 
-/// Holds the keys of a policy that truncates rewards.
 #[derive(Debug, Clone, Copy)]
 pub struct TailKeys {
     /// `None` for `auto`.
@@ -114,7 +111,6 @@ impl TailKeys {
         self.stated.unwrap_or(if is_light { Tails::SubGaussian } else { Tails::Moment })
     }
 
-    /// Returns the manifest's entry for the assumption.
     pub fn fact(self, setting: &Setting) -> Fact {
         let tails = match self.tails(setting) {
             Tails::SubGaussian => "sub-gaussian",

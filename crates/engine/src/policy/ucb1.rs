@@ -13,29 +13,14 @@ use privateer_privacy::{Released, Signal};
 pub fn parse(args: &Args<'_>) -> PolicyPlan {
     let beta = ExplorationFactor::parse(args);
     PolicyPlan::new(move |problem: &Problem| -> Result<Box<dyn PolicyMaker>, Error> {
-        Ok(Box::new(Ucb1Maker { beta, n_points: problem.listed()? }))
+        let n_points = problem.listed()?;
+        let make = move |setting: &Setting| -> Result<Box<dyn Policy>, Error> {
+            let noise = MeanNoise::of(setting).map_err(Error::input)?;
+            let (visits, arms) = (Visits::default(), vec![0.0; n_points]);
+            Ok(Box::new(Ucb1 { beta, noise, visits, told: 0, means: arms.clone(), deviations: arms.clone(), scores: arms }))
+        };
+        Ok(Box::new(make))
     })
-}
-
-struct Ucb1Maker {
-    beta: ExplorationFactor,
-    n_points: usize,
-}
-
-impl PolicyMaker for Ucb1Maker {
-    fn make(&self, setting: &Setting) -> Result<Box<dyn Policy>, Error> {
-        let noise = MeanNoise::of(setting).map_err(Error::input)?;
-        let (visits, arms) = (Visits::default(), vec![0.0; self.n_points]);
-        Ok(Box::new(Ucb1 {
-            beta: self.beta,
-            noise,
-            visits,
-            told: 0,
-            means: arms.clone(),
-            deviations: arms.clone(),
-            scores: arms,
-        }))
-    }
 }
 
 struct Ucb1 {

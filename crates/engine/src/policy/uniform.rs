@@ -8,19 +8,13 @@ use privateer_privacy::{Released, Signal};
 
 pub fn parse(_args: &Args<'_>) -> PolicyPlan {
     let prepare = |problem: &Problem| -> Result<Box<dyn PolicyMaker>, Error> {
-        Ok(Box::new(UniformMaker { n_points: problem.n_points() }))
+        let n_points = problem.n_points();
+        let make = move |_: &Setting| -> Result<Box<dyn Policy>, Error> {
+            Ok(Box::new(UniformPolicy { n_points, visits: Visits::default() }))
+        };
+        Ok(Box::new(make))
     };
     PolicyPlan { plays_sets: true, ..PolicyPlan::new(prepare) }
-}
-
-struct UniformMaker {
-    n_points: usize,
-}
-
-impl PolicyMaker for UniformMaker {
-    fn make(&self, _setting: &Setting) -> Result<Box<dyn Policy>, Error> {
-        Ok(Box::new(UniformPolicy { n_points: self.n_points, visits: Visits::default() }))
-    }
 }
 
 struct UniformPolicy {

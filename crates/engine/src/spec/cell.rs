@@ -26,9 +26,7 @@ pub struct CellPlan {
     pub policy: Arc<str>,
     pub swept: Swept,
     pub rounds: u64,
-    /// What identifies the environment.
     pub environment: Arc<CellEnvironment>,
-    /// Why the cell is in the sweep.
     pub role: Role,
     pub task: Task,
     /// The tasks among which pilot trials choose, where the exploration factor is tuned.
@@ -67,15 +65,12 @@ pub enum Role {
 
 #[derive(Clone)]
 pub enum Task {
-    /// A policy on an environment.
     Bandit(BanditPlan),
     /// A policy that shows arms to users with contexts.
     Contextual(ContextualBandit),
-    /// A learner on a problem.
     Online(Box<OnlinePlan>),
 }
 
-/// Combines one contextual environment with one policy.
 #[derive(Clone)]
 pub struct ContextualBandit {
     pub environment_plan: Arc<EnvironmentPlan<Contextual>>,
@@ -83,7 +78,6 @@ pub struct ContextualBandit {
     pub policy_plan: Arc<ContextPolicyPlan>,
 }
 
-/// Combines one environment with one policy.
 #[derive(Clone)]
 pub struct BanditPlan {
     pub environment_plan: Arc<EnvironmentPlan>,
@@ -137,7 +131,6 @@ pub struct Tuning {
     pub candidates: Vec<(f64, Task)>,
 }
 
-/// Combines one problem with one learner.
 #[derive(Clone)]
 pub struct OnlinePlan {
     pub problem: Arc<ProblemPlan>,

@@ -52,12 +52,10 @@ impl Misleading {
         matches!(self, Self::Clip | Self::PriorMean | Self::Outlier | Self::Replicates | Self::IndexColumn)
     }
 
-    /// Returns the name in a spec.
     pub fn name(self) -> &'static str {
         Self::NAMES.iter().find(|(kind, _)| *kind == self).map_or("", |(_, name)| name)
     }
 
-    /// Reads the key `accepted_warnings`.
     pub(super) fn accepted(top: &Args<'_>) -> Vec<Self> {
         let doc = "warnings that are meant, as where a paper is reproduced: `clip`, `noise`, `exploration-factor`, `rounds`, \
                    `delta`, `prior-mean`, `outlier`, `replicates`, `lengthscale`, `index-column`; they are listed as accepted, and `--strict` refuses them only where nothing is warned of";

@@ -28,7 +28,6 @@ pub(super) struct PartRead<T> {
     pub(super) label: Arc<str>,
     pub(super) plan: T,
     pub(super) place: Option<Arc<Place>>,
-    /// Values of the keys that are not written.
     pub(super) defaults: BTreeMap<String, String>,
 }
 
@@ -56,7 +55,6 @@ pub(super) fn part<T>(
 pub(super) struct Listed<'t> {
     pub(super) table: &'t Table,
     pub(super) args: Args<'t>,
-    /// The path of the table in messages.
     pub(super) path: String,
     pub(super) kind: String,
     pub(super) label: String,

@@ -51,7 +51,6 @@ impl Contextual {
     }
 }
 
-/// Holds one user.
 #[derive(Debug)]
 pub struct User {
     /// The user's context, d numbers.

@@ -14,7 +14,6 @@ use privateer_numerics::rng::{Purpose, Stream, Streams};
 use privateer_privacy::interactions::{ContextFacts, Link};
 use std::sync::Arc;
 
-/// Names the law of an entry before scaling.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum ContextLaw {
     Gaussian,
@@ -45,7 +44,6 @@ impl ContextLaw {
     }
 }
 
-/// Names the quantity that scaling sets to 1.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum ParameterScale {
     Largest,

@@ -12,7 +12,6 @@ use privateer_config::params::Args;
 use privateer_numerics::linalg::dot;
 use std::collections::BTreeMap;
 
-/// States the columns that are features, and their encoding.
 #[derive(Debug, Clone)]
 pub(super) struct FeaturePlan {
     pub(super) numbers: Vec<String>,

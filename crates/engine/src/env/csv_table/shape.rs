@@ -6,7 +6,6 @@ use privateer_config::error::{Diagnostic, Error};
 use sha2::{Digest, Sha256};
 use std::path::Path;
 
-/// Names, size and hash of a table with a header.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CsvShape {
     /// Names of the columns, from the header.

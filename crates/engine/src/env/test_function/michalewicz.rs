@@ -27,7 +27,6 @@ pub static MICHALEWICZ: TestFunction = TestFunction {
     },
 };
 
-/// Returns `sin z sin(angle)^20`.
 fn steep(z: f64, angle: f64) -> f64 {
     let x = libm::sin(angle);
     let (x4, x16) = (x * x * x * x, libm::pow(x, 16.0));

@@ -70,7 +70,6 @@ impl LearnerStreams {
     }
 }
 
-/// Holds the problem as a learner sees it.
 #[derive(Debug, Clone)]
 pub struct Setting {
     pub set: Arc<dyn ConstraintSet>,
@@ -81,7 +80,6 @@ pub struct Setting {
     pub sample_radius: f64,
 }
 
-/// Holds a spec's request for a learner's noise.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct GradientRequest {
     /// Mechanism (`auto`, `none`, `gaussian`, `generalized-gaussian`, `laplace` or `gumbel`), calibration and budget.
@@ -124,7 +122,6 @@ impl LearnerPlan {
     }
 }
 
-/// Makes the learners of a number of trials.
 pub type MakeLearners = Box<dyn Fn(usize) -> Box<dyn LearnerBatch> + Send + Sync>;
 
 pub fn each(make: impl Fn() -> Box<dyn Learner> + Send + Sync + 'static) -> MakeLearners {
@@ -148,7 +145,6 @@ impl GradientRequest {
         self.clips.unwrap_or(self.spec.calibration.corrects() && self.spec.mechanism != "none")
     }
 
-    /// Returns the terms of the calibration over a setting.
     pub fn terms(&self, setting: &Setting) -> Result<Terms, Refusal> {
         let budget = self.spec.budget_over(setting.rounds)?;
         self.spec.check_participation(setting.rounds)?;

@@ -46,7 +46,6 @@ pub struct Ftrl {
 }
 
 impl Ftrl {
-    /// Begins at the set's centre with the step of [`step`].
     pub fn new(start: &SumsStart, answers_mean: bool) -> Self {
         Self::of_trials(Arc::clone(&start.set), start.n_trials, step_of(start), answers_mean)
     }

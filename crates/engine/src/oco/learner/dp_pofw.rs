@@ -40,7 +40,6 @@ pub(super) fn prepare(setting: &Setting, request: &GradientRequest, learning_rat
     Ok(PreparedLearner { make: each(make), claim, facts })
 }
 
-/// Runs the privatizer and the server of one trial.
 #[derive(Debug)]
 pub struct Pofw {
     privatizer: VertexChoice,

@@ -44,7 +44,6 @@ pub(super) fn prepare(setting: &Setting, request: &GradientRequest, learning_rat
     Ok(PreparedLearner { make: each(make), claim, facts })
 }
 
-/// Runs the privatizer and the server of one trial.
 #[derive(Debug)]
 pub struct NoisySfw {
     privatizer: BatchGradients,

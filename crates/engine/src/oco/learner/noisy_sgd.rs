@@ -93,7 +93,6 @@ impl Descent {
         &self.theta
     }
 
-    /// Steps once along a released gradient.
     pub fn step(&mut self, gradient: &[f64]) {
         self.theta.iter_mut().zip(gradient).for_each(|(theta, g)| *theta -= self.eta * g);
         self.set.project(&mut self.theta);
@@ -101,7 +100,6 @@ impl Descent {
         self.n_steps += 1;
     }
 
-    /// Sets the answer to the mean of the iterates.
     pub fn finish(&mut self) {
         if 0 < self.n_steps {
             let n = self.n_steps as f64;

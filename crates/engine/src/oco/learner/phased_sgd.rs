@@ -52,7 +52,6 @@ pub(super) fn prepare(setting: &Setting, request: &GradientRequest, learning_rat
 /// Holds what learners that descend in secret have in common: constants in the Euclidean norm.
 pub(super) struct Hidden {
     pub(super) terms: Terms,
-    /// Half of the set's diameter.
     pub(super) radius: f64,
     /// Bound on a gradient.
     pub(super) lipschitz: f64,
@@ -115,7 +114,6 @@ impl Projection for OnSet {
     }
 }
 
-/// Answers with the last released point, projected.
 #[derive(Debug)]
 struct HiddenLearner {
     descent: HiddenDescent,

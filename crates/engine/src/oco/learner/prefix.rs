@@ -168,7 +168,6 @@ pub struct PrefixLearner {
     stores: Vec<SampleStore>,
     n_samples: u64,
     passes: u64,
-    /// Number of released sums of a trial.
     round: u64,
 }
 
@@ -178,7 +177,6 @@ impl PrefixLearner {
         Self { privatizer, server, dimension, stores: Vec::new(), n_samples: 0, passes: 1, round: 0 }
     }
 
-    /// Steps once along the released sums after one sample of each trial.
     fn step<'s>(
         &mut self,
         samples: impl IntoIterator<Item = Raw<Sample<'s>>>,

@@ -22,7 +22,6 @@ pub struct ProblemContext<'a> {
     pub memory_bytes: f64,
 }
 
-/// Holds a problem, shared by all trials.
 pub struct Problem {
     pub setting: Setting,
     pub facts: Facts,

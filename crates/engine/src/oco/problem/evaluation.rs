@@ -4,7 +4,6 @@ use crate::oco::loss::Loss;
 use privateer_numerics::linalg::dot;
 use std::sync::Arc;
 
-/// Holds the evaluation data, shared by all trials.
 #[derive(Debug)]
 pub enum Evaluation {
     /// Second moments, which suffice for squared losses.

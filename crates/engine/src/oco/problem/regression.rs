@@ -194,7 +194,6 @@ struct RegressionSamples {
     stream: rng::Stream,
     /// Samples of a linear problem, row-major: features, and the response's normal. Many together cost less.
     ahead: Vec<f64>,
-    /// Number of entries of `ahead` that are used.
     n_used: usize,
 }
 

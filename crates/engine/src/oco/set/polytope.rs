@@ -8,7 +8,6 @@ use privateer_numerics::linalg::{Norm, dot, solve_spd};
 use privateer_privacy::gradients::Vertices;
 use std::sync::Arc;
 
-/// Represents the convex combinations of stated vertices.
 #[derive(Debug, Clone)]
 pub struct Polytope {
     norm: Norm,

@@ -7,7 +7,6 @@ use privateer_numerics::linalg::{Norm, least};
 use privateer_privacy::gradients::Vertices;
 use std::sync::Arc;
 
-/// Represents the simplex of nonnegative parameters with a fixed sum.
 #[derive(Debug, Clone, Copy)]
 pub struct Simplex {
     total: f64,

@@ -207,7 +207,6 @@ pub trait TrialPolicy: Send {
 
 const NO_LEARN: &str = "it asks for sums or a choice and has no `learn` that takes them";
 
-/// Runs each trial by an algorithm of its own.
 pub(super) struct EachTrial<P>(pub(super) Vec<P>);
 
 impl<P: TrialPolicy> BatchPolicy for EachTrial<P> {

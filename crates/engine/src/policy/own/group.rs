@@ -30,7 +30,6 @@ struct OpenBatch {
     /// The candidates so far, and their rewards without privacy.
     candidates: Vec<usize>,
     scored: Visits,
-    /// The chosen candidate's point.
     chosen: Option<usize>,
 }
 
@@ -54,7 +53,6 @@ impl PolicyGroup {
         Self { policy, n_points, label: "from outside".to_owned(), batches, stage }
     }
 
-    /// Sets the policy's label, for messages.
     #[must_use]
     pub fn named(self, label: &str) -> Self {
         Self { label: label.to_owned(), ..self }

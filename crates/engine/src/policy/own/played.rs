@@ -5,7 +5,6 @@ use crate::policy::{Policy, PolicyStreams, Proposal};
 use privateer_gp::posterior::Visits;
 use privateer_privacy::{Query, Released, Signal};
 
-/// The plays of one trial; its group proposes for it.
 pub(super) struct PlayedPolicy {
     /// What enters running sums; `None` where rewards or a choice are released.
     pub(super) features: Option<SumsFeatures>,

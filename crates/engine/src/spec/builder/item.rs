@@ -58,7 +58,6 @@ impl<T: Into<Self>, const N: usize> From<[T; N]> for SettingValue {
 }
 
 impl SettingValue {
-    /// Returns the plain value, for messages.
     fn plain(&self) -> Value {
         match self {
             Self::Flag(flag) => Value::Bool(*flag),
