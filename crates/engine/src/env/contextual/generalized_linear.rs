@@ -9,7 +9,7 @@ use crate::env::{BuildContext, EnvironmentPlan};
 use privateer_config::error::{Diagnostic, Error};
 use privateer_config::facts::Facts;
 use privateer_config::params::Args;
-use privateer_numerics::linalg::dot;
+use privateer_numerics::linalg::{Norm, dot};
 use privateer_numerics::rng::{Purpose, Stream, Streams};
 use privateer_privacy::interactions::{ContextFacts, Link};
 use std::sync::Arc;
@@ -288,7 +288,7 @@ impl UserSource {
         let d = context.len();
         self.plan.contexts.fill(context, &mut self.places, &mut self.stream, |stream| stream.uniform_in(-1.0, 1.0));
         let size = match self.plan.scale {
-            ParameterScale::Largest => largest(context),
+            ParameterScale::Largest => Norm::MAX.size(context),
             ParameterScale::Length => libm::sqrt(dot(context, context)),
             ParameterScale::None => {
                 context.iter_mut().for_each(|x| *x = x.clamp(-CUT_OFF, CUT_OFF));
@@ -322,17 +322,4 @@ fn ahead(means: &[f64]) -> f64 {
         }
     }
     best - second
-}
-
-fn largest(x: &[f64]) -> f64 {
-    let mut lanes = [0.0_f64; 8];
-    let chunks = x.chunks_exact(8);
-    let rest = chunks.remainder();
-    for chunk in chunks {
-        for (lane, x) in lanes.iter_mut().zip(chunk) {
-            let size = x.abs();
-            *lane = if *lane < size { size } else { *lane };
-        }
-    }
-    lanes.iter().chain(rest).fold(0.0, |most, x| most.max(x.abs()))
 }
