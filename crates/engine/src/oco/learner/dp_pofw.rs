@@ -50,7 +50,7 @@ pub struct Pofw {
 
 impl Pofw {
     pub fn new(privatizer: VertexChoice, set: Arc<dyn ConstraintSet>, learning_rate: f64) -> Self {
-        Self { privatizer, server: FrankWolfe::new(set), learning_rate, round: 0 }
+        Self { privatizer, server: FrankWolfe::new(set, 1), learning_rate, round: 0 }
     }
 }
 
@@ -60,7 +60,7 @@ impl Learner for Pofw {
         self.round += 1;
         if streams.transcript.is_some() {
             let mut chosen = vec![0.0; self.server.iterate().len()];
-            self.server.set().vertex(*vertex.value(), &mut chosen);
+            self.server.set.vertex(*vertex.value(), &mut chosen);
             streams.heard(&chosen);
         }
         self.server.follow_vertex(*vertex.value(), step_size(self.learning_rate, self.round));

@@ -28,7 +28,7 @@ pub(super) fn prepare(setting: &Setting, request: &GradientRequest, learning_rat
         let noise = law.sampler().map(|law| (factorisation.as_ref(), law));
         let (gradient, d) = (Arc::clone(&gradient), set.dimension());
         let privatizer = PrefixGradients::of_streams(n_trials, gradient, d, Start::Half, clip, noise);
-        let server = FrankWolfe::of_trials(Arc::clone(&set), n_trials);
+        let server = FrankWolfe::new(Arc::clone(&set), n_trials);
         Box::new(Tofw { privatizer, server, learning_rate, round: 0 }) as Box<dyn LearnerBatch>
     };
     Ok(PreparedLearner { make: Box::new(make), claim, facts })
@@ -46,13 +46,13 @@ pub struct Tofw {
 impl Tofw {
     /// Creates a run of one trial before its first sample.
     pub fn new(privatizer: PrefixGradients, set: Arc<dyn ConstraintSet>, learning_rate: f64) -> Self {
-        Self { privatizer, server: FrankWolfe::new(set), learning_rate, round: 0 }
+        Self { privatizer, server: FrankWolfe::new(set, 1), learning_rate, round: 0 }
     }
 }
 
 impl LearnerBatch for Tofw {
     fn observe_all(&mut self, samples: Vec<Raw<Sample<'_>>>, streams: &mut [LearnerStreams]) -> Result<(), Error> {
-        let d = self.server.set().dimension();
+        let d = self.server.set.dimension();
         let mut noises: Vec<&mut Stream> = streams.iter_mut().map(|streams| &mut streams.mechanism).collect();
         let sums = self.privatizer.release_rows(self.server.query(), samples, &mut noises);
         let sums =
@@ -64,7 +64,7 @@ impl LearnerBatch for Tofw {
     }
 
     fn iterate_of(&self, trial: usize) -> &[f64] {
-        let d = self.server.set().dimension();
+        let d = self.server.set.dimension();
         &self.server.iterate()[trial * d..(trial + 1) * d]
     }
 }

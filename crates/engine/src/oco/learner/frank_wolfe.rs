@@ -12,7 +12,7 @@ pub fn step_size(learning_rate: f64, round: u64) -> f64 {
 /// Holds the current and the previous iterate of one trial, or of several: their vectors follow one another.
 #[derive(Debug)]
 pub struct FrankWolfe {
-    set: Arc<dyn ConstraintSet>,
+    pub(super) set: Arc<dyn ConstraintSet>,
     now: Vec<f64>,
     before: Vec<f64>,
     /// The last direction that was followed; zeros before the first.
@@ -22,16 +22,8 @@ pub struct FrankWolfe {
 }
 
 impl FrankWolfe {
-    pub fn set(&self) -> &dyn ConstraintSet {
-        self.set.as_ref()
-    }
-
-    /// Creates a server at the set's centre, where both iterates are equal.
-    pub fn new(set: Arc<dyn ConstraintSet>) -> Self {
-        Self::of_trials(set, 1)
-    }
-
-    pub fn of_trials(set: Arc<dyn ConstraintSet>, n_trials: usize) -> Self {
+    /// Creates the servers of this number of trials at the set's centre, where both iterates are equal.
+    pub fn new(set: Arc<dyn ConstraintSet>, n_trials: usize) -> Self {
         let now = set.centre().repeat(n_trials);
         Self { before: now.clone(), direction: vec![0.0; now.len()], vertex: vec![0.0; now.len()], now, set }
     }

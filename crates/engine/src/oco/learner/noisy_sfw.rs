@@ -55,7 +55,7 @@ pub struct NoisySfw {
 impl NoisySfw {
     pub fn new(privatizer: BatchGradients, set: Arc<dyn ConstraintSet>, eta: f64) -> Self {
         let estimate = vec![0.0; set.dimension()];
-        Self { privatizer, server: FrankWolfe::new(set), estimate, eta }
+        Self { privatizer, server: FrankWolfe::new(set, 1), estimate, eta }
     }
 }
 
