@@ -115,9 +115,6 @@ impl CuratedLedger {
     }
 
     /// Reads a ledger.
-    ///
-    /// # Errors
-    /// [`Error::Io`] if the file cannot be read, [`Error::Corrupt`] if it is not a ledger or has a newer layout.
     pub fn read(path: &Path) -> Result<Self, Error> {
         let expected = "the `.ledger.json` that `privateer curate` wrote beside the released inputs";
         let bytes = Input { most_bytes: 1 << 26, ..Input::small("ledger", expected) }.read(path)?;
@@ -156,9 +153,6 @@ impl CuratedLedger {
     /// Checks first that the ledger belongs to these released inputs.
     /// * `path`, `inputs` — the two files
     /// * `inputs` — the columns that are read as coordinates: all of the released columns
-    ///
-    /// # Errors
-    /// [`Error::Corrupt`] if the ledger was written with other released inputs, or if not all their columns are read.
     pub fn noise_variance(&self, path: &Path, released_inputs: &Path, inputs: &[String]) -> Result<f64, Error> {
         let corrupt = |path: &Path, problem: String, hint: &str| {
             Err(Error::Corrupt { path: path.to_owned(), problem, hint: hint.to_owned() })

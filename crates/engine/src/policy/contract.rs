@@ -195,9 +195,6 @@ pub trait PolicyMaker: Send + Sync {
     }
 
     /// Makes a policy before its first round.
-    ///
-    /// # Errors
-    /// If the exploration factor or the truncation needs a constant that the problem does not have.
     fn make(&self, setting: &Setting) -> Result<Box<dyn Policy>, Error>;
 
     /// Makes the group that proposes for several trials, given by number and setting; `None` where each policy proposes.
@@ -219,10 +216,6 @@ pub trait PolicyMaker: Send + Sync {
     ///
     /// * `parameters` — the published part of a policy's model ([`SumsServer::parameters`])
     /// * `points` — rows of `dimension` coordinates
-    ///
-    /// # Errors
-    /// If the parameters are not of this policy and problem, the points have another dimension than the domain, or the features
-    /// are defined on the domain's points only.
     fn predict(
         &self,
         _setting: &Setting,

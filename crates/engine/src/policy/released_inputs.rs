@@ -27,10 +27,6 @@ impl InputNoiseModel {
     }
 
     /// Returns the covariance over the rows, evaluated on demand without a matrix over all pairs.
-    ///
-    /// # Errors
-    /// If a projection mixed the coordinates and the kernel has a length-scale for each of them, or if the kernel has no
-    /// formula for noisy inputs.
     pub fn covariance(self, released_inputs: &Released<ReleasedInputs>, kernel: &Arc<dyn Kernel>) -> Result<KernelGram, Error> {
         let released_inputs = released_inputs.value();
         let points = Points::shared(released_inputs.dimension, Arc::clone(&released_inputs.values));

@@ -17,10 +17,6 @@ const OTHERS: [(&[u8], &str, &str); 5] = [
 ];
 
 /// Returns the file's text, of at most `most_bytes` bytes packed and unpacked; of a Parquet file, its rows as CSV.
-///
-/// # Errors
-/// An input error if the file is missing, is not a regular one, is truncated gzip, is too large, has another format or is not
-/// UTF-8; otherwise the operating system's error.
 pub fn read_text(path: &Path, most_bytes: u64) -> Result<String, Error> {
     let input = Input {
         what: "data file",

@@ -18,9 +18,6 @@ use std::sync::Arc;
 /// Learns on a stream, one sample at a time.
 pub trait Learner: Send {
     /// Observes the next sample.
-    ///
-    /// # Errors
-    /// If there are more samples than the noise was calibrated for.
     fn observe(&mut self, sample: Raw<Sample<'_>>, streams: &mut LearnerStreams) -> Result<(), Error>;
 
     /// Returns the current answer: a point of the set, computed from released values alone.
