@@ -7,7 +7,6 @@ use crate::env::DataFolder;
 use crate::env::csv_table::{CsvOptions, read_table};
 use crate::record::Parameters;
 use crate::registry::Registry;
-use crate::spec::Sweep;
 use clap::Args;
 use privateer_backend::Cpu;
 use privateer_config::error::{Diagnostic, Error};
@@ -47,7 +46,7 @@ pub fn predict(registry: &Registry, args: &PredictArgs) -> Result<(), Error> {
         return diagnostic.expected(held).refuse();
     };
     let table = read_table(&args.points, &CsvOptions::default())?;
-    let sweep = Sweep::parse_with(registry, &format!("the spec in {shown}"), &parameters.spec, &[])?;
+    let sweep = registry.parse(&format!("the spec in {shown}"), &parameters.spec, &[])?;
     let Some(plan) = sweep.cells.get(parameters.cell as usize) else {
         let diagnostic = Diagnostic::new(format!("the spec in `{shown}` has no cell {}", parameters.cell));
         return diagnostic.hint("the file was altered, or is of another version of the program").refuse();

@@ -53,7 +53,7 @@ impl SpecArgs {
     /// Reads and checks a spec file.
     pub fn read(&self, registry: &Registry, path: &Path) -> Result<Sweep, Error> {
         let text = SPEC_FILE.read_text(path)?;
-        Sweep::parse_with(registry, &path.display().to_string(), &text, &self.overrides()?)
+        registry.parse(&path.display().to_string(), &text, &self.overrides()?)
     }
 
     /// Returns the options that let a command in another folder read the same data of a spec.

@@ -184,7 +184,7 @@ impl OpenSession {
         };
         let found = open_with_odometer(path, find, choice.odometer.as_deref())?;
         let (file, column, row) = found.ok_or_else(|| altered(path, "a session"))?;
-        let sweep = Sweep::parse_with(registry, &row.spec_name, &row.spec, &[])?;
+        let sweep = registry.parse(&row.spec_name, &row.spec, &[])?;
         if sweep.hash != row.spec_hash {
             return Diagnostic::new("the session was begun with another spec, or by another version of this program")
                 .hint("continue it with the program that began it")
@@ -309,7 +309,7 @@ fn best_row(registry: &Registry, state: &Path, choice: &SessionChoice) -> Result
     let file = DeploymentFile::open_to_read(state)?;
     let row = chosen(&file, choice.session.as_deref())?;
     let column = column_of(&file, &row)?;
-    let sweep = Sweep::parse_with(registry, &row.spec_name, &row.spec, &[])?;
+    let sweep = registry.parse(&row.spec_name, &row.spec, &[])?;
     let data = DataFolder::new(Some(choice.data.clone().unwrap_or_else(|| row.data.clone())));
     OpenSession { file, row, column, sweep, data }.with(|session, _| {
         let (told, rounds) = session.progress();

@@ -11,26 +11,24 @@ use privateer_config::params::{Sink, Table};
 impl Sweep {
     /// Reads a spec that names what this program has.
     ///
-    /// `overrides` as in [`Sweep::parse_with`].
+    /// `overrides` as in [`Registry::parse`].
     ///
     /// # Errors
     /// [`Error::Input`] with every mistake found.
     pub fn parse(file: &str, text: &str, overrides: &[(String, String, String)]) -> Result<Self, Error> {
-        Self::parse_with(&Registry::builtin(), file, text, overrides)
+        Registry::builtin().parse(file, text, overrides)
     }
+}
 
-    /// Reads a spec that may name what the registry adds.
+impl Registry {
+    /// Reads a spec that may name what was added.
     ///
-    /// `overrides` are (option as written up to its value, path, value), applied in order.
+    /// * `file` — the name that messages show
+    /// * `overrides` — (option as written up to its value, path, value), applied in order
     ///
     /// # Errors
     /// [`Error::Input`] with every mistake found.
-    pub fn parse_with(
-        registry: &Registry,
-        file: &str,
-        text: &str,
-        overrides: &[(String, String, String)],
-    ) -> Result<Self, Error> {
+    pub fn parse(&self, file: &str, text: &str, overrides: &[(String, String, String)]) -> Result<Sweep, Error> {
         let mut sources = Sources::default();
         let file_source = sources.add(file, text);
         let place = |(option, key_path, value): &(String, String, String)| {
@@ -38,12 +36,12 @@ impl Sweep {
             Span { source: sources.add(COMMAND_LINE, format!("{option}{value}")), range: at..at + key_path.len() }
         };
         let key_spans: Vec<Span> = overrides.iter().map(place).collect();
-        let sink = Sink::new(sources).with_added(registry.added().clone());
+        let sink = Sink::new(sources).with_added(self.added().clone());
         let mut base = read::document(text, file_source, &sink);
         sink.into_result()?;
         for ((option, key_path, value), key_span) in overrides.iter().zip(&key_spans) {
             let node = read::value(value, option.len(), key_span.source, &sink);
-            for path in expanded(&base, key_path, registry) {
+            for path in expanded(&base, key_path, self) {
                 if let Err(diagnostic) = path::set(&mut base, &path, Some(key_span), &node) {
                     sink.push_at(Some(key_span), diagnostic);
                 }
@@ -69,17 +67,4 @@ pub(super) fn checked(base: &Table, sink: &Sink, file: &str) -> Result<Sweep, Er
     let sweep = SpecReader::new(base, sink).read(file);
     sink.into_result()?;
     Ok(sweep)
-}
-
-impl Registry {
-    /// Reads a spec that may name what was added.
-    ///
-    /// * `file` — the name that messages show
-    /// * `overrides` — as in [`Sweep::parse_with`]
-    ///
-    /// # Errors
-    /// [`Error::Input`] with every mistake found.
-    pub fn parse(&self, file: &str, text: &str, overrides: &[(String, String, String)]) -> Result<Sweep, Error> {
-        Sweep::parse_with(self, file, text, overrides)
-    }
 }

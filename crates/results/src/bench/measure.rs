@@ -34,10 +34,10 @@ pub fn measure(
     machine: &Machine,
     options: &BenchOptions,
 ) -> Result<Measured, Error> {
-    let one = Sweep::parse_with(registry, name, text, overrides)?;
+    let one = registry.parse(name, text, overrides)?;
     let mut doubled = overrides.to_vec();
     doubled.push(("twice the trials: ".to_owned(), "trials".to_owned(), (2 * one.trials).to_string()));
-    let two = Sweep::parse_with(registry, name, text, &doubled)?;
+    let two = registry.parse(name, text, &doubled)?;
     let run = RunOptions { backend: Arc::clone(&machine.backend), ..options.run.clone() };
     let mut runs = [None::<Fastest>, None];
     machine.pass_times();

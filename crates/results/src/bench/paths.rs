@@ -10,7 +10,6 @@ use privateer_backend::Cpu;
 use privateer_config::error::Error;
 use privateer_engine::engine::{Stop, Trace};
 use privateer_engine::registry::Registry;
-use privateer_engine::spec::Sweep;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
@@ -242,7 +241,7 @@ impl PathTimes {
             let (backend, batch) = path.by;
             let options = RunOptions { backend: Arc::new(backend), threads: Some(1), batch, ..RunOptions::default() };
             let trials = ("trials".into(), "trials".into(), trials.to_string());
-            let sweep = Sweep::parse_with(registry, &self.job.name, &self.job.text, &[trials])?;
+            let sweep = registry.parse(&self.job.name, &self.job.text, &[trials])?;
             let rounds = sweep.cells[0].rounds as f64;
             let started = ProcessTime::now();
             let traces = run_in_memory(&sweep, &options, &Stop::new(), &())?.traces;
@@ -314,7 +313,7 @@ mod tests {
         let jobs = path_jobs();
         assert_eq!(jobs.len(), 10 * 4 * 2 + 10 * 2 + 10 * 4 * 3 + 6 * 2 * 4);
         for job in &jobs {
-            let sweep = Sweep::parse(&job.name, &job.text, &[]);
+            let sweep = Registry::builtin().parse(&job.name, &job.text, &[]);
             assert!(sweep.is_ok_and(|sweep| sweep.cells.len() == 1), "{}\n{}", job.name, job.text);
         }
     }

@@ -287,7 +287,7 @@ pub fn write_question(
     } else {
         let file = asked_of.spec.clone().unwrap_or_default();
         let (text, name) = (SPEC_FILE.read_text(&file)?, file.display().to_string());
-        let sweep = Sweep::parse_with(registry, &name, &text, &[])?;
+        let sweep = registry.parse(&name, &text, &[])?;
         data = Some(spec_data);
         (stem(&file), of_spec(&text, &name, range, &sweep))
     };
@@ -310,7 +310,7 @@ pub fn write_question(
     };
     let text = question.spec(&problem, &policies);
     // What a run would refuse leaves no folder.
-    let sweep = Sweep::parse_with(registry, SPEC_NAME, &text, &[])?;
+    let sweep = registry.parse(SPEC_NAME, &text, &[])?;
     let backend = Cpu::default();
     let preparation = Preparation::new(&sweep, &scratch_data, &backend);
     for plan in sweep.cells.iter() {

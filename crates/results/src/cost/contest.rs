@@ -13,7 +13,7 @@ use privateer_config::error::{Diagnostic, Error};
 use privateer_engine::engine::{Preparation, Screened, Stop};
 use privateer_engine::env::DataFolder;
 use privateer_engine::registry::{Kind, Registry, documentation};
-use privateer_engine::spec::{GUESSING, Sweep, Task};
+use privateer_engine::spec::{GUESSING, Task};
 use privateer_privacy::{Adversary, Guarantee, Protection};
 
 /// Policies that stay to the end of the pilot trials, and play fresh ones.
@@ -89,7 +89,7 @@ impl Contest {
     ) -> Result<Self, Error> {
         let sweep = |tables: &[String]| {
             let text = format!("references = false\n{}", question.spec(problem, tables));
-            Sweep::parse_with(registry, "spec.toml", &text, &[])
+            registry.parse("spec.toml", &text, &[])
         };
         let backend = Cpu::default();
         let fits = |candidate: &mut Candidate| -> Result<(), Error> {

@@ -297,7 +297,7 @@ pub fn of_function(
     let text = format!(
         "seed = {seed}\nrounds = 1\ntrials = 1\nreferences = false\n[environment]\n{first}\n[[policy]]\nkind = \"uniform\"\n"
     );
-    let sweep = Sweep::parse_with(registry, &format!("--function {kind}"), &text, &[])?;
+    let sweep = registry.parse(&format!("--function {kind}"), &text, &[])?;
     let plan = &sweep.cells[0];
     let Task::Bandit(bandit) = &plan.task else {
         return Diagnostic::new(format!("`{kind}` is no environment of a bandit")).refuse();

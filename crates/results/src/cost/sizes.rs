@@ -11,7 +11,6 @@ use privateer_engine::engine::{Stop, Trace};
 use privateer_engine::env::DataFolder;
 use privateer_engine::policy::USUAL_FACTORS;
 use privateer_engine::registry::Registry;
-use privateer_engine::spec::Sweep;
 use std::collections::BTreeSet;
 
 /// Most points of a question that states no number.
@@ -60,7 +59,7 @@ pub(super) fn fewer_points(
         let rounds = most.rounds.iter().map(|&rounds| MOST_ROUNDS.min(rounds)).collect();
         let counted = CostQuestion { trust, rounds, trials: [1, 1], ..most.clone() };
         let text = format!("references = false\nrecord = {{ rounds = \"all\" }}\n{}", counted.spec(problem, &policies));
-        let sweep = Sweep::parse_with(registry, "spec.toml", &text, &[])?;
+        let sweep = registry.parse("spec.toml", &text, &[])?;
         let played = run_in_memory(&sweep, &options, stop, &()).map_err(|error| match error {
             Error::Incomplete { done, total, .. } => Error::Incomplete {
                 done,

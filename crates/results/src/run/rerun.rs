@@ -8,7 +8,6 @@ use privateer_backend::Counters;
 use privateer_config::error::{Diagnostic, Error};
 use privateer_engine::engine::{self, Observer, Options, Preparation, Stop, Trace, Unit};
 use privateer_engine::registry::Registry;
-use privateer_engine::spec::Sweep;
 use std::collections::BTreeSet;
 use std::collections::hash_map::RandomState;
 use std::hash::{BuildHasher, Hasher};
@@ -37,7 +36,7 @@ pub fn run_again(
     options: &RunOptions,
     each: &(dyn Fn(u64) + Sync),
 ) -> Result<Vec<String>, Error> {
-    let sweep = Sweep::parse_with(registry, "manifest.json", &manifest.spec_text, &[])?;
+    let sweep = registry.parse("manifest.json", &manifest.spec_text, &[])?;
     if sweep.hash != manifest.spec_hash {
         let problem = "this version of the program reads the recorded spec differently";
         return Diagnostic::new(problem).hint(format!("use version {}", manifest.program_version)).refuse();
