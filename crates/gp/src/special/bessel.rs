@@ -1,14 +1,13 @@
-//! `K_nu` of any order, and the Matern correlation, by upward recurrences from two low orders.
+//! The Matern correlation of any order, by an upward recurrence from the modified Bessel function `K` of two low orders.
 
 use super::pair::{Pair, pair, reciprocal_gamma};
 
-/// The modified Bessel function of the second kind of one order, `K_nu(z)` for real `z > 0`.
+/// The modified Bessel function of the second kind of one order, `K_nu(z)` for real `z > 0`, in the Matern correlation.
 ///
 /// The order is split as `nu = n + mu` with `|mu| <= 1/2`. `K_mu` and `K_{mu+1}` come from Temme's series for small `z`
 /// [Temme 1975, Journal of Computational Physics 19, 324], otherwise from the trapezoidal rule on the integral DLMF
 /// 10.32.9 [Trefethen & Weideman 2014, SIAM Review 56, 385]. The recurrence DLMF 10.29.1 then goes up; it is stable for K
-/// because all terms are positive. Measured relative error against 40 digits, at 2500 random places with `nu <= 100` and
-/// `1e-10 <= z <= 1000`: at most 3e-15, half of them below 3e-16.
+/// because all terms are positive. Relative errors against 40 digits are below 4e-15.
 #[derive(Debug, Clone, PartialEq)]
 pub struct BesselK {
     steps: usize,
@@ -29,34 +28,6 @@ impl BesselK {
         let nearest = libm::round(order);
         let mu = order - nearest;
         Self { steps: nearest as usize, mu, reciprocal_gamma: reciprocal_gamma(mu) }
-    }
-
-    /// Returns `e^z K_nu(z)` for `z > 0`.
-    ///
-    /// It never underflows, and is infinite where it exceeds the largest f64 (tiny `z`).
-    pub fn scaled(&self, z: f64) -> f64 {
-        if z == 0.0 {
-            return f64::INFINITY;
-        }
-        let Pair { first, next_times_z, decay } = pair(self.mu, z);
-        let lift = if decay == 0.0 { libm::exp(z) } else { 1.0 };
-        let (mut lower, mut upper) = (first * lift, next_times_z * lift / z);
-        if self.steps == 0 {
-            return lower;
-        }
-        for step in 1..self.steps {
-            // K_{a+1} = K_{a-1} + (2a/z) K_a, here with a = mu + step   [DLMF 10.29.1]
-            let above = lower + 2.0 * (self.mu + step as f64) / z * upper;
-            (lower, upper) = (upper, above);
-        }
-        upper
-    }
-
-    /// Returns `K_nu(z)` for `z > 0`: infinite or zero outside of the range of f64.
-    pub fn value(&self, z: f64) -> f64 {
-        // Two half decays, so that a large scaled value decays before either leaves the range.
-        let half_decay = libm::exp(-0.5 * z);
-        self.scaled(z) * half_decay * half_decay
     }
 
     /// Returns the Matern correlation `M_nu(z) = 2^(1-nu)/Gamma(nu) z^nu K_nu(z)`, 1 at 0.
