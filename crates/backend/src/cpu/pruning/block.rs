@@ -1,8 +1,9 @@
 //! Stores the moments of one block of a trial and applies the streaks that it has missed.
 
 use super::blocks::Blocks;
-use super::kernels::{Fusible, PART, TOGETHER, apply, score, sums_of_part};
+use super::kernels::{PART, TOGETHER, apply, is_fused, score, sums_of_part};
 use super::order::MOST_SIZE;
+use privateer_numerics::vectorised;
 
 /// Initial capacity of a block, in columns.
 const FIRST_COLUMNS: usize = 16;
@@ -78,24 +79,22 @@ impl Block {
     }
 }
 
-/// Applies the missed streaks to a block; returns its largest score and posterior variance.
-pub struct BlockTake<'a> {
-    pub shared: &'a Blocks,
-    pub visited: &'a [u32],
-    pub streaks: &'a [BlockStreak],
-    pub first_streak: usize,
-    pub index: usize,
-    pub block: &'a mut Block,
-    pub beta: f64,
-}
-
-impl Fusible for BlockTake<'_> {
-    type Output = (f64, f64);
-
-    #[inline(always)]
-    fn call<const FUSED: bool>(self) -> (f64, f64) {
-        let Self { shared, visited, streaks, first_streak, index, block, beta } = self;
-        block.fill::<FUSED>(shared, visited, index);
+vectorised! {
+    /// Applies the missed ones of these streaks to block number `index`; returns its largest score and posterior variance.
+    pub fn take(
+        block: &mut Block,
+        index: usize,
+        shared: &Blocks,
+        visited: &[u32],
+        streaks: &[BlockStreak],
+        first_streak: usize,
+        beta: f64,
+    ) -> (f64, f64) where _simd: S {
+        if is_fused::<S>() {
+            block.fill::<true>(shared, visited, index);
+        } else {
+            block.fill::<false>(shared, visited, index);
+        }
         let Block { columns, mean, variance, p, streak, squares, steps } = block;
         let Some((last, before)) = streaks[*streak - first_streak..].split_last() else { return score(mean, variance, beta) };
         // The rest of the streak that was partly applied, then whole streaks, then the last one, whose `p` is kept.

@@ -5,7 +5,7 @@
 //! `docs/derivations/block-pruning.md`.
 
 use super::blocks::Blocks;
-use super::kernels::{Fusible, apply, weighted_sum, wide_fused};
+use super::kernels::{apply, is_fused, weighted_sum};
 use super::lattice::ReferencePoints;
 use super::products;
 use super::snapshots::{self, Now, SnapshotSums, Snapshots};
@@ -143,7 +143,7 @@ impl Bounds {
     pub fn start_streak(&mut self, shared: &Blocks, visited: &[u32], row: &[f64], alpha: &[f64]) {
         let rounded = self.rounded();
         snapshots::close(&mut self.snapshots, self.theta.open, self.theta.row_square, rounded);
-        wide_fused(StartBounds { bounds: self, shared, visited, row, alpha });
+        start_bounds(self, shared, visited, row, alpha);
         self.theta.open = SnapshotSums::default();
         self.theta.streak += 1;
     }
@@ -299,28 +299,15 @@ vectorised! {
     }
 }
 
-/// [`Bounds::start_streak`], vectorised.
-struct StartBounds<'a> {
-    bounds: &'a mut Bounds,
-    shared: &'a Blocks,
-    visited: &'a [u32],
-    row: &'a [f64],
-    alpha: &'a [f64],
-}
-
-impl Fusible for StartBounds<'_> {
-    type Output = ();
-
-    #[inline(always)]
-    fn call<const FUSED: bool>(self) {
-        let Self { bounds, shared, visited, row, alpha } = self;
+vectorised! {
+    /// [`Bounds::start_streak`], vectorised.
+    fn start_bounds(bounds: &mut Bounds, shared: &Blocks, visited: &[u32], row: &[f64], alpha: &[f64]) where _simd: S {
         let Bounds {
             theta: ThetaPath { start: theta, row: own, row_square, square, along, open, largest, .. },
             reference_points,
             snapshots,
             ..
         } = bounds;
-        let ReferencePointValues { columns, matrix, room, p, .. } = reference_points;
         for (theta, u) in theta.iter_mut().zip(own.iter()) {
             *theta += open.steps * u;
         }
@@ -332,11 +319,23 @@ impl Fusible for StartBounds<'_> {
         (*square, *along) = (dot(theta, theta), dot(theta, row));
         *largest = largest.max(square.sqrt());
         snapshots::follow_row(snapshots, row, *along);
-        if let Some((by_axes, reference_points)) = shared.source.products() {
+        if let Some((by_axes, components)) = shared.source.products() {
+            let ReferencePointValues { matrix, room, p, .. } = reference_points;
             by_axes.of_row(row, matrix);
-            products::at_reference_points(by_axes, matrix, reference_points, room, p);
-            return;
+            products::at_reference_points(by_axes, matrix, components, room, p);
+        } else if is_fused::<S>() {
+            reference_points.start_streak::<true>(shared, visited, alpha);
+        } else {
+            reference_points.start_streak::<false>(shared, visited, alpha);
         }
+    }
+}
+
+impl ReferencePointValues {
+    /// Computes `p` of a streak with these coefficients over the visited points.
+    #[inline(always)]
+    fn start_streak<const FUSED: bool>(&mut self, shared: &Blocks, visited: &[u32], alpha: &[f64]) {
+        let Self { columns, p, .. } = self;
         for &point in &visited[columns.len() / p.len()..] {
             let known = columns.len();
             columns.resize(known + p.len(), 0.0);

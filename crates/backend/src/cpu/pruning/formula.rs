@@ -2,7 +2,7 @@
 //!
 //! The distance of each value from the model's own is bounded.
 
-use super::kernels::{Fusible, multiply_add, wide_fused};
+use super::kernels::{is_fused, multiply_add};
 use super::lattice::{Lattice, ReferenceBounds};
 use super::order::BlockOrder;
 use super::vectors::{BlockVectors, VectorRows};
@@ -10,6 +10,7 @@ use crate::cpu::path::WORK_OF_A_VALUE;
 use crate::device::Precision;
 use crate::device::tables::{Coordinates, INVERSE_FACTORIALS, kernel_error};
 use privateer_gp::score::{KernelFamily, KernelForm};
+use privateer_numerics::vectorised;
 
 /// `ln 2` as a sum of two parts, the first of 33 bits.
 const LN2: [f64; 2] = [f64::from_bits(0x3fe6_2e42_fee0_0000), f64::from_bits(0x3dea_39ef_3579_3c76)];
@@ -84,12 +85,7 @@ impl Formula {
         lattice.each(order, self.vectors.rows(), |block, corners| {
             let place = |reference_point: usize| &lattice.coordinates[2 * reference_point..][..2];
             for (&reference_point, column) in corners.reference_points.iter().zip(columns.chunks_exact_mut(size)) {
-                wide_fused(Values {
-                    formula: self,
-                    from: place(reference_point),
-                    coordinates: self.vectors.block(block, size),
-                    out: column,
-                });
+                values(self, place(reference_point), self.vectors.block(block, size), column);
             }
             let between = corners.reference_points.map(|a| corners.reference_points.map(|b| self.value(place(a), place(b))));
             let own = self.scale + self.offset;
@@ -225,20 +221,14 @@ impl Formula {
     }
 }
 
-/// [`Formula::values`], vectorised.
-struct Values<'a> {
-    formula: &'a Formula,
-    from: &'a [f64],
-    coordinates: &'a [f64],
-    out: &'a mut [f64],
-}
-
-impl Fusible for Values<'_> {
-    type Output = ();
-
-    #[inline(always)]
-    fn call<const FUSED: bool>(self) {
-        self.formula.values::<FUSED>(self.from, self.coordinates, self.out);
+vectorised! {
+    /// [`Formula::values`], vectorised.
+    fn values(formula: &Formula, from: &[f64], coordinates: &[f64], out: &mut [f64]) where _simd: S {
+        if is_fused::<S>() {
+            formula.values::<true>(from, coordinates, out);
+        } else {
+            formula.values::<false>(from, coordinates, out);
+        }
     }
 }
 

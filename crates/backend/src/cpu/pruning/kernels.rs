@@ -5,36 +5,12 @@
 
 use crate::cpu::vector::larger;
 use privateer_numerics::vectorised;
-use pulp::{Arch, NullaryFnOnce, Simd};
+use pulp::Simd;
 
-/// A loop that may fuse its multiply-adds.
-pub trait Fusible {
-    type Output;
-
-    fn call<const FUSED: bool>(self) -> Self::Output;
-}
-
-/// Runs a loop with the processor's widest SIMD lanes, with fused multiply-adds if it has them.
-pub fn wide_fused<T: Fusible>(task: T) -> T::Output {
-    match Arch::new() {
-        #[cfg(target_arch = "x86_64")]
-        Arch::V4(simd) => simd.vectorize(WithFusing::<T, true>(task)),
-        #[cfg(target_arch = "x86_64")]
-        Arch::V3(simd) => simd.vectorize(WithFusing::<T, true>(task)),
-        other => other.dispatch(WithFusing::<T, false>(task)),
-    }
-}
-
-/// A loop, and whether it fuses its multiply-adds.
-struct WithFusing<T, const FUSED: bool>(T);
-
-impl<T: Fusible, const FUSED: bool> NullaryFnOnce for WithFusing<T, FUSED> {
-    type Output = T::Output;
-
-    #[inline(always)]
-    fn call(self) -> T::Output {
-        self.0.call::<FUSED>()
-    }
+/// Returns whether loops in these SIMD lanes fuse their multiply-adds: those of AVX2 and AVX-512, which come with the instruction.
+#[inline(always)]
+pub fn is_fused<S: Simd>() -> bool {
+    cfg!(target_arch = "x86_64") && 4 <= S::F64_LANES
 }
 
 /// Returns `a b + c`.

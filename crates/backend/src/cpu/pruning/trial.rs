@@ -1,11 +1,10 @@
 //! Runs one trial on the block pruning path.
 
-use super::block::{Block, BlockStreak, BlockTake};
+use super::block::{self, Block, BlockStreak};
 use super::blocks::Blocks;
 use super::bounds::Bounds;
 use super::history::{History, OpenedStreak};
 use super::interpolation::Checks;
-use super::kernels::wide_fused;
 use super::order::MOST_SIZE;
 use super::rows::{AveragedObservation, VisitedRows};
 use super::search::ScoreErrors;
@@ -307,15 +306,8 @@ impl PrunedTrial {
         let own = &mut self.blocks[block];
         let size = own.mean.len();
         let (before, held) = (own.n_columns(), own.column_bytes());
-        let found = wide_fused(BlockTake {
-            shared: &self.shared,
-            visited: self.history.points(),
-            streaks: &self.streaks.list,
-            first_streak: self.streaks.first,
-            index: block,
-            block: own,
-            beta,
-        });
+        let (visited, OpenStreaks { list, first, .. }) = (self.history.points(), &self.streaks);
+        let found = block::take(own, block, &self.shared, visited, list, *first, beta);
         let new = own.n_columns() - before;
         self.column_bytes += own.column_bytes() - held;
         if self.most_column_bytes < self.column_bytes {
