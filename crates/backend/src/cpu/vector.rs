@@ -3,40 +3,16 @@
 //! Each runs in the processor's widest SIMD lanes, selected at run time ([`pulp`]). The operations on a point and their
 //! order do not depend on the SIMD width, and neither do the bits.
 
-use privateer_numerics::vectorised;
+use privateer_numerics::{linalg::add_rows, vectorised};
 
 /// Unit roundoff of f64.
 pub const U: f64 = f64::EPSILON / 2.0;
 
 vectorised! {
-    /// Computes `out[x] = sum_i row[i] * columns[i][first + x]`, four columns at a time, in order.
+    /// Computes `out[x] = sum_i row[i] * columns[i][first + x]`, in order.
     pub fn weighted_sum(row: &[f64], columns: &[&[f64]], first: usize, out: &mut [f64]) {
-        add_columns(row, columns, first, out);
-    }
-}
-
-#[inline(always)]
-fn add_columns(row: &[f64], columns: &[&[f64]], first: usize, out: &mut [f64]) {
-    out.fill(0.0);
-    let n = out.len();
-    let mut i = 0;
-    while i + 4 <= row.len() {
-        let (a, b, c, d) = (
-            &columns[i][first..first + n],
-            &columns[i + 1][first..first + n],
-            &columns[i + 2][first..first + n],
-            &columns[i + 3][first..first + n],
-        );
-        let (ra, rb, rc, rd) = (row[i], row[i + 1], row[i + 2], row[i + 3]);
-        for (x, sum) in out.iter_mut().enumerate() {
-            *sum = *sum + ra * a[x] + rb * b[x] + rc * c[x] + rd * d[x];
-        }
-        i += 4;
-    }
-    for (r, column) in row[i..].iter().zip(&columns[i..]) {
-        for (sum, &value) in out.iter_mut().zip(&column[first..first + n]) {
-            *sum += r * value;
-        }
+        out.fill(0.0);
+        add_rows(row, |i| &columns[i][first..], out);
     }
 }
 
@@ -56,7 +32,8 @@ vectorised! {
             let group = &mut group[..out.len()];
             out.fill(0.0);
             for (row, columns) in row.chunks(GROUP).zip(columns.chunks(GROUP)) {
-                add_columns(row, columns, first + 512 * part, group);
+                group.fill(0.0);
+                add_rows(row, |i| &columns[i][first + 512 * part..], group);
                 out.iter_mut().zip(&*group).for_each(|(out, group)| *out += group);
             }
         }
