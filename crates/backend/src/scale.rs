@@ -117,24 +117,14 @@ vectorised! {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use privateer_gp::score::{GramSource, TIE_TOLERANCE};
+    use privateer_gp::TableGram;
+    use privateer_gp::score::TIE_TOLERANCE;
     use std::sync::Arc;
 
-    #[derive(Debug)]
-    struct Diagonal(Vec<f64>);
-
-    impl GramSource for Diagonal {
-        fn n_points(&self) -> usize {
-            self.0.len()
-        }
-
-        fn entry(&self, a: usize, b: usize) -> f64 {
-            if a == b { self.0[a] } else { 0.0 }
-        }
-    }
-
     fn best(diagonal: &[f64], subset: Option<&[u32]>) -> Vec<u32> {
-        let scale = Scale::of(&Basis::Gram(Arc::new(Diagonal(diagonal.to_vec()))));
+        let n = diagonal.len();
+        let values = (0..n * n).map(|e| if e / n == e % n { diagonal[e % n] } else { 0.0 }).collect();
+        let scale = Scale::of(&Basis::Gram(Arc::new(TableGram::new(n, values))));
         let mut out = Candidates::default();
         scale.best_priors(2.0, subset, &mut out);
         out.points
