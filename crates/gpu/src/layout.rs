@@ -1,91 +1,48 @@
-//! Defines the layout of the bindings, and of the structs that the host fills.
-//!
-//! A test compares both with the shaders.
+//! Defines the bindings, and the sizes that the host fills; a test compares them with the shaders.
 
-use privateer_backend::device::{Chunk, Extent, Numbers, Real, Work};
+use privateer_backend::device::{Chunk, Extent};
 
-/// Binding of the sizes.
-pub const SHAPE: u32 = 0;
-/// Binding of the words of each slot's round.
-pub const WORKS: u32 = 1;
-/// Binding of the real numbers of each slot's round.
-pub const NUMBERS: u32 = 2;
-/// Binding of the lists.
-pub const INDICES: u32 = 3;
-/// Binding of rows and factors.
-pub const COEFFICIENTS: u32 = 4;
-/// Binding of a table, or of coordinates.
-pub const SOURCE: u32 = 5;
-/// Binding of residual and prior.
-pub const BASE: u32 = 6;
-/// Binding of the planes of the slots.
-pub const PLANES: u32 = 7;
-/// Binding of the maxima of the tiles.
-pub const PARTIALS: u32 = 8;
-/// Binding of the counts of scored points in the tiles.
-pub const COUNTS: u32 = 9;
-/// Binding of the words of the answers.
-pub const ANSWERS: u32 = 10;
-/// Binding of the real numbers of the answers.
-pub const MAXIMA: u32 = 11;
-/// Binding of a table that the device computes.
-pub const TABLE: u32 = 12;
+/// Declares bindings with their numbers, and lists them with their names in the shaders.
+macro_rules! bindings {
+    ($($(#[$doc:meta])* $binding:ident = $number:literal, $name:literal;)*) => {
+        $($(#[$doc])* pub const $binding: u32 = $number;)*
 
-/// Bindings of lanes that play whole rounds: sizes, features by tiles, the domain's numbers, the lanes' words, numbers and
-/// planes, their jobs and answers.
-pub const LOOP_SIZES: u32 = 13;
-pub const LOOP_FEATURES: u32 = 14;
-pub const LOOP_DOMAIN: u32 = 15;
-pub const LANE_WORDS: u32 = 16;
-pub const LANE_NUMBERS: u32 = 17;
-pub const LANE_PLANES: u32 = 18;
-pub const JOBS: u32 = 19;
-pub const PLAYED: u32 = 20;
-
-/// Size of a [`Work`], in bytes.
-pub const WORK_BYTES: usize = 68;
-
-/// Number of values in a [`Numbers`].
-pub const N_NUMBERS: usize = 12;
-
-pub fn work_words(work: &Work) -> [u32; WORK_BYTES / 4] {
-    [
-        work.slot,
-        work.start,
-        work.visit,
-        work.stamp,
-        work.row_at,
-        work.row_len,
-        work.slots_at,
-        work.coords_at,
-        work.factor_at,
-        work.factor_len,
-        work.subset_at,
-        work.n_scored,
-        work.prior_at,
-        work.family,
-        work.dimension,
-        work.listed,
-        work.weights_at,
-    ]
+        #[cfg(test)]
+        pub const BINDINGS: &[(&str, u32)] = &[$(($name, $number)),*];
+    };
 }
 
-/// Returns the values of [`Numbers`] in order.
-pub fn number_values<R: Real>(numbers: &Numbers<R>) -> [R; N_NUMBERS] {
-    [
-        numbers.scale,
-        numbers.mean_step,
-        numbers.low,
-        numbers.high,
-        numbers.c,
-        numbers.c0,
-        numbers.c1,
-        numbers.c2,
-        numbers.c3,
-        numbers.kernel_scale,
-        numbers.kernel_offset,
-        numbers.kernel_row_term,
-    ]
+bindings! {
+    /// The sizes.
+    SHAPE = 0, "shape";
+    WORKS = 1, "works";
+    NUMBERS = 2, "numbers";
+    /// The lists.
+    INDICES = 3, "indices";
+    /// Rows and factors.
+    COEFFICIENTS = 4, "coefficients";
+    /// A table, or coordinates.
+    SOURCE = 5, "source";
+    /// Residual and prior.
+    BASE = 6, "base";
+    PLANES = 7, "planes";
+    /// Maxima of the tiles.
+    PARTIALS = 8, "partials";
+    /// Scored points of the tiles.
+    COUNTS = 9, "counts";
+    ANSWERS = 10, "answers";
+    MAXIMA = 11, "maxima";
+    /// A table that the device computes.
+    TABLE = 12, "table";
+    LOOP_SIZES = 13, "sizes";
+    /// Features by tiles.
+    LOOP_FEATURES = 14, "features";
+    LOOP_DOMAIN = 15, "domain";
+    LANE_WORDS = 16, "lane_words";
+    LANE_NUMBERS = 17, "lane_numbers";
+    LANE_PLANES = 18, "lane_planes";
+    JOBS = 19, "jobs";
+    PLAYED = 20, "played";
 }
 
 /// Sizes of a domain, and a range of its points.

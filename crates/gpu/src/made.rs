@@ -2,7 +2,7 @@
 
 use super::buffers::{GpuNumber, filled, storage, uniform};
 use super::device::{GpuShared, run};
-use super::layout::{self, LayoutShape, number_values, work_words};
+use super::layout::{self, LayoutShape};
 use super::pipeline::Pass;
 use super::readback::{guarded, read};
 use privateer_backend::BackendError;
@@ -77,8 +77,8 @@ pub fn gram<W: GpuNumber, R: GpuNumber>(
         kernel_row_term: kernel.row_term,
         ..Numbers::<W>::default()
     };
-    let works = filled(shared, "work", &work_words(&work))?;
-    let numbers = filled(shared, "numbers", &number_values(&numbers))?;
+    let works = filled(shared, "work", &work.values())?;
+    let numbers = filled(shared, "numbers", &numbers.values())?;
     let slots: Vec<u32> = (0..n as u32).collect();
     let indices = filled(shared, "points", &slots)?;
     let coords = filled(shared, "coordinates", &coords.values)?;

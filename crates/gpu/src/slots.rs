@@ -3,7 +3,7 @@
 use super::buffers::{GpuNumber, GrowingBuffer, Piece, UploadBuffer, storage, upload};
 use super::clock::{PASSES, PassClock, add_times};
 use super::device::{Dispatch, GpuShared, run};
-use super::layout::{self, N_NUMBERS, WORK_BYTES, number_values, work_words};
+use super::layout;
 use super::pipeline::{Pass, Pipeline};
 #[cfg(test)]
 use super::readback::read_all;
@@ -12,7 +12,8 @@ use super::tables::{GpuTables, TableSource};
 use super::workgroup::Workgroup;
 use privateer_backend::BackendError;
 use privateer_backend::device::{
-    ANSWER_WORDS, Answers, DeviceColumns, DeviceSlots, MAXIMA, PLANES, Packed, Parcel, Precision, SlotShape, TILE, TOGETHER,
+    ANSWER_WORDS, Answers, DeviceColumns, DeviceSlots, MAXIMA, Numbers, PLANES, Packed, Parcel, Precision, SlotShape, TILE,
+    TOGETHER, Work,
 };
 use privateer_gp::score::GramSource;
 use std::sync::{Arc, PoisonError};
@@ -90,8 +91,8 @@ impl<R: GpuNumber> GpuSlots<R> {
         let room = |label, each: usize| storage(shared, label, (n_slots * each) as u64);
         let size = size_of::<R>();
         let buffers = GpuSlotBuffers {
-            works: room("works", WORK_BYTES)?,
-            numbers: room("numbers", N_NUMBERS * size)?,
+            works: room("works", size_of::<Work>())?,
+            numbers: room("numbers", size_of::<Numbers<R>>())?,
             indices: GrowingBuffer::new(shared, "indices", FIRST_BYTES)?,
             coefficients: GrowingBuffer::new(shared, "coefficients", FIRST_BYTES)?,
             base: tables.base.clone(),
@@ -138,9 +139,9 @@ impl<R: GpuNumber> GpuSlots<R> {
     fn upload(&mut self) -> Result<(), BackendError> {
         let (packed, buffers, stride) = (&self.packed, &self.buffers, self.shape.extent.stride);
         self.words.clear();
-        packed.works.iter().for_each(|work| self.words.extend_from_slice(&work_words(work)));
+        packed.works.iter().for_each(|work| self.words.extend_from_slice(&work.values()));
         self.reals.clear();
-        packed.numbers.iter().for_each(|numbers| self.reals.extend_from_slice(&number_values(numbers)));
+        packed.numbers.iter().for_each(|numbers| self.reals.extend_from_slice(&numbers.values()));
         let mut pieces: Vec<Piece<'_>> = vec![
             (bytemuck::cast_slice(&self.words), &buffers.works, 0),
             (bytemuck::cast_slice(&self.reals), &buffers.numbers, 0),
@@ -263,7 +264,7 @@ impl<R: GpuNumber> DeviceSlots for GpuSlots<R> {
         Ok(())
     }
 
-    fn receive(&mut self, mut used: Answers) -> Result<Answers, BackendError> {
+    fn receive(&mut self) -> Result<Answers, BackendError> {
         let InFlight { pending, submission, n_works, timed } =
             self.in_flight.take().ok_or_else(|| BackendError::lost("no round is in flight"))?;
         pending.wait(&self.shared, submission, |bytes| {
@@ -273,13 +274,8 @@ impl<R: GpuNumber> DeviceSlots for GpuSlots<R> {
                 let mut times = self.shared.pass_times.lock().unwrap_or_else(PoisonError::into_inner);
                 add_times(&mut times, &timed, stamps, self.shared.queue.get_timestamp_period());
             }
-            let (words, _) = words.as_chunks::<4>();
-            used.words.clear();
-            used.words.extend(words.iter().map(|word| u32::from_ne_bytes(*word)));
             let maxima = maxima.chunks_exact(size_of::<R>()).map(|value| bytemuck::pod_read_unaligned::<R>(value).wide());
-            used.maxima.clear();
-            used.maxima.extend(maxima);
-            used
+            Answers { words: bytemuck::pod_collect_to_vec(words), maxima: maxima.collect() }
         })
     }
 

@@ -132,7 +132,7 @@ impl Lanes {
         let n_works = parcel.len();
         let slots = state.slots.as_mut().map_err(|error| error.clone())?;
         let before = slots.sent();
-        let answers = slots.send(&mut [parcel]).and_then(|()| slots.receive(Answers::default()));
+        let answers = slots.send(&mut [parcel]).and_then(|()| slots.receive());
         let bytes = slots.sent() - before;
         state.count(1, n_works, bytes);
         match &answers {
@@ -155,7 +155,7 @@ fn in_groups(slots: &mut dyn DeviceSlots, mut parcels: &mut [Parcel], early: &mu
     let mut submissions = 0;
     while !parcels.is_empty() {
         if 0 < submissions {
-            early.append(&slots.receive(Answers::default())?);
+            early.append(&slots.receive()?);
         }
         let mut sum = 0usize;
         let fits = |parcel: &&Parcel| {
@@ -231,8 +231,7 @@ impl Together for Lanes {
         let mut guard = self.state();
         let state = &mut *guard;
         let (true, Ok(slots)) = (std::mem::take(&mut state.in_flight), &mut state.slots) else { return };
-        let used = Arc::get_mut(&mut state.answers).map(std::mem::take).unwrap_or_default();
-        match slots.receive(used) {
+        match slots.receive() {
             Ok(mut answers) => {
                 if state.early.len() != 0 {
                     state.early.append(&answers);

@@ -98,11 +98,9 @@ pub trait DeviceSlots: Send {
 
     /// Waits for the round and returns one answer for each work, in their order.
     ///
-    /// * `used` — answers that nobody reads any more; their memory is used again
-    ///
     /// # Errors
     /// if the device is lost, hangs, or returns nothing.
-    fn receive(&mut self, used: Answers) -> Result<Answers, BackendError>;
+    fn receive(&mut self) -> Result<Answers, BackendError>;
 
     /// Returns the bytes of rounds sent to the device so far: works, rows, factors, planes, lists.
     fn sent(&self) -> u64;

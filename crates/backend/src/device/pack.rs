@@ -41,72 +41,96 @@ pub const VISIT_ROW: u32 = 1;
 /// The variance changes along `p`, and the mean is recomputed from weights.
 pub const VISIT_WEIGHTS: u32 = 2;
 
-/// A slot's part of a round as words, in the order of the buffer.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Work {
-    /// Slot whose planes are used.
-    pub slot: u32,
-    /// Step 1 of the round: one of the `START_` words.
-    pub start: u32,
-    /// Step 2 of the round: one of `VISIT_NONE`, `VISIT_ROW`, `VISIT_WEIGHTS`.
-    pub visit: u32,
-    /// Stamp, returned in the answer.
-    pub stamp: u32,
-    /// Start of the row among the coefficients.
-    pub row_at: u32,
-    /// Length of the row and of the weights of the mean.
-    pub row_len: u32,
-    /// Start of the list of columns among the indices: columns of a table, or points of a kernel.
-    pub slots_at: u32,
-    /// Start of the coordinates in their buffer.
-    pub coords_at: u32,
-    /// Start of the factor among the coefficients: packed lower triangle, then the weights.
-    pub factor_at: u32,
-    /// Number of rows of the factor.
-    pub factor_len: u32,
-    /// Start of the subset among the indices.
-    pub subset_at: u32,
-    /// Number of points to score: of the subset, or all.
-    pub n_scored: u32,
-    /// Start of the prior in its buffer.
-    pub prior_at: u32,
-    /// Index of the kernel's formula.
-    pub family: u32,
-    /// Number of coordinates of a point.
-    pub dimension: u32,
-    /// Whether there is a subset.
-    pub listed: u32,
-    /// Start of the weights of the mean among the coefficients.
-    pub weights_at: u32,
+/// Declares a struct of numbers of one type, in the order in which a pass reads them.
+macro_rules! in_order {
+    ($(#[$attribute:meta])* $name:ident $(<$real:ident>)?: $number:ty { $($(#[$doc:meta])* $field:ident,)* }) => {
+        $(#[$attribute])*
+        pub struct $name $(<$real>)? {
+            $($(#[$doc])* pub $field: $number,)*
+        }
+
+        impl $(<$real: Copy>)? $name $(<$real>)? {
+            /// Names of the fields, in order.
+            pub const FIELDS: &[&str] = &[$(stringify!($field)),*];
+
+            /// Returns the values of the fields, in order.
+            pub fn values(&self) -> [$number; { [$(stringify!($field)),*].len() }] {
+                [$(self.$field),*]
+            }
+        }
+    };
 }
 
-/// A slot's real numbers, in the order of the buffer.
-#[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub struct Numbers<R> {
-    /// Factor on `p`; the variance falls by `(scale p)²`.
-    pub scale: R,
-    /// Factor on `p` in the change of the mean.
-    pub mean_step: R,
-    /// `width (1 - rho)`: factor on the standard deviation in the lower end.
-    pub low: R,
-    /// `width (1 + rho)`: factor on the standard deviation in the upper end.
-    pub high: R,
-    /// Absolute error of the score.
-    pub c: R,
-    /// Added to the error of the variance.
-    pub c0: R,
-    /// Added to the error of the variance, per unit of the root of its fall.
-    pub c1: R,
-    /// Added to the error of the variance, per unit of the variance.
-    pub c2: R,
-    /// Added to the error of the variance, per unit of the root of the variance.
-    pub c3: R,
-    /// Factor on the kernel's correlation.
-    pub kernel_scale: R,
-    /// Constant term of the kernel.
-    pub kernel_offset: R,
-    /// Term added to the kernel for a point with itself.
-    pub kernel_row_term: R,
+in_order! {
+    /// A slot's part of a round as words, in the order of the buffer.
+    #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+    Work: u32 {
+        /// Slot whose planes are used.
+        slot,
+        /// Step 1 of the round: one of the `START_` words.
+        start,
+        /// Step 2 of the round: one of `VISIT_NONE`, `VISIT_ROW`, `VISIT_WEIGHTS`.
+        visit,
+        /// Stamp, returned in the answer.
+        stamp,
+        /// Start of the row among the coefficients.
+        row_at,
+        /// Length of the row and of the weights of the mean.
+        row_len,
+        /// Start of the list of columns among the indices: columns of a table, or points of a kernel.
+        slots_at,
+        /// Start of the coordinates in their buffer.
+        coords_at,
+        /// Start of the factor among the coefficients: packed lower triangle, then the weights.
+        factor_at,
+        /// Number of rows of the factor.
+        factor_len,
+        /// Start of the subset among the indices.
+        subset_at,
+        /// Number of points to score: of the subset, or all.
+        n_scored,
+        /// Start of the prior in its buffer.
+        prior_at,
+        /// Index of the kernel's formula.
+        family,
+        /// Number of coordinates of a point.
+        dimension,
+        /// Whether there is a subset.
+        listed,
+        /// Start of the weights of the mean among the coefficients.
+        weights_at,
+    }
+}
+
+in_order! {
+    /// A slot's real numbers, in the order of the buffer.
+    #[derive(Debug, Clone, Copy, Default, PartialEq)]
+    Numbers<R>: R {
+        /// Factor on `p`; the variance falls by `(scale p)²`.
+        scale,
+        /// Factor on `p` in the change of the mean.
+        mean_step,
+        /// `width (1 - rho)`: factor on the standard deviation in the lower end.
+        low,
+        /// `width (1 + rho)`: factor on the standard deviation in the upper end.
+        high,
+        /// Absolute error of the score.
+        c,
+        /// Added to the error of the variance.
+        c0,
+        /// Added to the error of the variance, per unit of the root of its fall.
+        c1,
+        /// Added to the error of the variance, per unit of the variance.
+        c2,
+        /// Added to the error of the variance, per unit of the root of the variance.
+        c3,
+        /// Factor on the kernel's correlation.
+        kernel_scale,
+        /// Constant term of the kernel.
+        kernel_offset,
+        /// Term added to the kernel for a point with itself.
+        kernel_row_term,
+    }
 }
 
 /// Mean and variance of a slot, padded, in the order of its planes.
@@ -419,37 +443,40 @@ impl<R: Real> Packed<R> {
 
 /// The works of some slots in a round, in the type of their device's slots.
 #[derive(Debug)]
-pub struct Parcel(pub(super) Content);
-
-#[derive(Debug)]
-pub(super) enum Content {
+pub enum Parcel {
+    /// In f32.
     F32(Packed<f32>),
+    /// In f64.
     F64(Packed<f64>),
+}
+
+/// Evaluates an expression of the works in either type.
+macro_rules! either {
+    ($parcel:expr, $packed:ident => $value:expr) => {
+        match $parcel {
+            Parcel::F32($packed) => $value,
+            Parcel::F64($packed) => $value,
+        }
+    };
 }
 
 impl Parcel {
     /// Creates an empty parcel of a type.
     pub fn new(precision: Precision) -> Self {
-        Self(match precision {
-            Precision::F32 => Content::F32(Packed::default()),
-            Precision::F64 => Content::F64(Packed::default()),
-        })
+        match precision {
+            Precision::F32 => Self::F32(Packed::default()),
+            Precision::F64 => Self::F64(Packed::default()),
+        }
     }
 
     /// Returns its type.
     pub fn precision(&self) -> Precision {
-        match self.0 {
-            Content::F32(_) => Precision::F32,
-            Content::F64(_) => Precision::F64,
-        }
+        if matches!(self, Self::F32(_)) { Precision::F32 } else { Precision::F64 }
     }
 
     /// Removes all works.
     pub fn clear(&mut self) {
-        match &mut self.0 {
-            Content::F32(packed) => packed.clear(),
-            Content::F64(packed) => packed.clear(),
-        }
+        either!(self, packed => packed.clear());
     }
 
     /// Packs the work of a slot beyond those packed so far.
@@ -457,26 +484,17 @@ impl Parcel {
     /// # Errors
     /// If the work does not fit the slots. The parcel must then be cleared.
     pub fn add(&mut self, shape: &SlotShape, stamp: u32, work: &SlotWork<'_>) -> Result<(), BackendError> {
-        match &mut self.0 {
-            Content::F32(packed) => packed.add(shape, stamp, work),
-            Content::F64(packed) => packed.add(shape, stamp, work),
-        }
+        either!(self, packed => packed.add(shape, stamp, work))
     }
 
     /// Returns the number of coefficients: of rows, weights and factors.
     pub fn n_coefficients(&self) -> usize {
-        match &self.0 {
-            Content::F32(packed) => packed.coefficients.len(),
-            Content::F64(packed) => packed.coefficients.len(),
-        }
+        either!(self, packed => packed.coefficients.len())
     }
 
     /// Returns the number of works.
     pub fn len(&self) -> usize {
-        match &self.0 {
-            Content::F32(packed) => packed.works.len(),
-            Content::F64(packed) => packed.works.len(),
-        }
+        either!(self, packed => packed.works.len())
     }
 
     /// Returns whether it holds no work.

@@ -1,7 +1,7 @@
 //! Defines the two floating-point types in which passes compute.
 
 use super::Precision;
-use super::pack::{Content, Packed, Parcel};
+use super::pack::{Packed, Parcel};
 use std::fmt;
 use std::ops::{Add, AddAssign, Mul, Neg, Sub};
 
@@ -58,7 +58,7 @@ impl Real for f32 {
     }
 
     fn packed(parcel: &mut Parcel) -> Option<&mut Packed<Self>> {
-        if let Content::F32(packed) = &mut parcel.0 { Some(packed) } else { None }
+        if let Parcel::F32(packed) = parcel { Some(packed) } else { None }
     }
 }
 
@@ -75,6 +75,6 @@ impl Real for f64 {
     }
 
     fn packed(parcel: &mut Parcel) -> Option<&mut Packed<Self>> {
-        if let Content::F64(packed) = &mut parcel.0 { Some(packed) } else { None }
+        if let Parcel::F64(packed) = parcel { Some(packed) } else { None }
     }
 }

@@ -1,7 +1,7 @@
 //! Generates inputs for tests of devices: bases of every kind and scripts of rounds over them.
 
 use crate::BackendError;
-use crate::device::{Answer, Answers, DeviceBand, DeviceSlots, NewMean, Parcel, SlotWork, Start, Visit};
+use crate::device::{Answer, DeviceBand, DeviceSlots, NewMean, Parcel, SlotWork, Start, Visit};
 use privateer_gp::score::{Basis, Factor, FeatureTable, FourierForm, GramSource, KernelFamily, KernelForm, VarianceForm};
 use std::sync::Arc;
 
@@ -250,7 +250,7 @@ pub fn submit(slots: &mut dyn DeviceSlots, stamp: u32, works: &[OwnedWork]) -> R
 
 /// Waits for the round and returns its answers, in the order of the works.
 pub fn collect(slots: &mut dyn DeviceSlots) -> Result<Vec<Answer>, BackendError> {
-    let answers = slots.receive(Answers::default())?;
+    let answers = slots.receive()?;
     let read = |place| {
         let mut answer = Answer::default();
         answers.read(place, &mut answer).map(|()| answer)

@@ -97,7 +97,7 @@ impl<R: Arithmetic> DeviceSlots for ReferenceSlots<R> {
         Ok(())
     }
 
-    fn receive(&mut self, _used: Answers) -> Result<Answers, BackendError> {
+    fn receive(&mut self) -> Result<Answers, BackendError> {
         let n = self.in_flight.take().ok_or_else(|| BackendError::lost("no round is in flight"))?;
         let (words, maxima) = (&self.buffers.answers, &self.buffers.maxima);
         Ok(Answers {
