@@ -17,7 +17,7 @@ fn main() {
 #[cfg(feature = "wgpu")]
 mod gpu {
     use naga::valid::{Capabilities, ModuleInfo, ValidationFlags, Validator};
-    use naga::{AddressSpace, Module, Span, StorageAccess, TypeInner};
+    use naga::{AddressSpace, Module, Span, TypeInner};
     use std::error::Error;
     use std::fmt::{self, Write as _};
     use std::path::Path;
@@ -135,14 +135,8 @@ mod gpu {
                 if binding.group != 0 {
                     return Err(format!("entry {} binds outside of group 0", entry.name).into());
                 }
-                let access = match variable.space {
-                    AddressSpace::Uniform => "Uniform",
-                    AddressSpace::Storage { access } if access.contains(StorageAccess::STORE) => "ReadWrite",
-                    AddressSpace::Storage { .. } => "Read",
-                    _ => return Err(format!("entry {} binds what is no buffer", entry.name).into()),
-                };
                 let name = variable.name.as_deref().unwrap_or("");
-                write!(bindings, "Binding {{ name: {name:?}, number: {}, access: Access::{access} }}, ", binding.binding)?;
+                write!(bindings, "Binding {{ name: {name:?}, number: {} }}, ", binding.binding)?;
             }
             let shared: Vec<u32> = shared.iter().map(|entries| entries[at]).collect();
             writeln!(text, "        Entry {{ name: {:?}, shared: &{shared:?}, bindings: &[{bindings}] }},", entry.name)?;

@@ -72,13 +72,13 @@ impl Backend for Fallback {
             }
             Err(error) => return Err(error),
         };
-        Ok(Arc::new(FallbackDomain(Arc::new(FallbackShared {
+        Ok(Arc::new(Arc::new(FallbackShared {
             basis: basis.clone(),
             device,
             failed: AtomicBool::new(false),
             cpu: OnceLock::new(),
             link: Arc::clone(&self.link),
-        }))))
+        })))
     }
 }
 
@@ -94,65 +94,61 @@ struct FallbackShared {
 }
 
 impl FallbackShared {
-    fn device(&self) -> Option<&Arc<dyn Domain>> {
+    fn device_in_use(&self) -> Option<&Arc<dyn Domain>> {
         self.device.as_ref().filter(|_| !self.failed.load(Ordering::SeqCst))
     }
 
     fn cpu(&self) -> &Arc<dyn Domain> {
         self.cpu.get_or_init(|| Cpu::default().domain(&self.basis))
     }
+
+    /// Wraps a device's screen; `None` begins on the CPU.
+    fn wrapped(self: &Arc<Self>, n_trials: usize, screen: Option<Box<dyn Screen>>) -> Box<dyn Screen> {
+        Box::new(FallbackScreen {
+            shared: Arc::clone(self),
+            n_trials,
+            on_device: screen.is_some(),
+            screen: screen.unwrap_or_else(|| self.cpu().open(n_trials)),
+            left: Counters::default(),
+        })
+    }
 }
 
-struct FallbackDomain(Arc<FallbackShared>);
-
-impl Domain for FallbackDomain {
+impl Domain for Arc<FallbackShared> {
     fn most_in_batch(&self) -> usize {
-        self.0.device().map_or(usize::MAX, |device| device.most_in_batch())
+        self.device_in_use().map_or(usize::MAX, |device| device.most_in_batch())
     }
 
     fn batch(&self, update_kind: UpdateKind) -> usize {
-        self.0.device().unwrap_or_else(|| self.0.cpu()).batch(update_kind)
+        self.device_in_use().unwrap_or_else(|| self.cpu()).batch(update_kind)
     }
 
     fn in_flight(&self) -> usize {
-        self.0.device().map_or(1, |device| device.in_flight())
+        self.device_in_use().map_or(1, |device| device.in_flight())
     }
 
     fn open(&self, n_trials: usize) -> Box<dyn Screen> {
-        self.screen(n_trials, self.0.device().map(|device| device.open(n_trials)))
+        self.wrapped(n_trials, self.device_in_use().map(|device| device.open(n_trials)))
     }
 
     fn open_ahead(&self, n_lanes: usize, n_rounds: u64) -> Option<Arc<Ahead>> {
-        self.0.device().and_then(|device| device.open_ahead(n_lanes, n_rounds))
+        self.device_in_use().and_then(|device| device.open_ahead(n_lanes, n_rounds))
     }
 
     fn open_on_host(&self) -> Box<dyn Screen> {
-        self.0.cpu().open(1)
+        self.cpu().open(1)
     }
 
     fn lanes(&self, update_kind: UpdateKind) -> Option<usize> {
-        self.0.device().and_then(|device| device.lanes(update_kind))
+        self.device_in_use().and_then(|device| device.lanes(update_kind))
     }
 
     fn open_together(&self, sizes: &[usize], update_kind: UpdateKind) -> (Vec<Box<dyn Screen>>, Arc<dyn Together>) {
-        let Some(device) = self.0.device() else {
-            return (sizes.iter().map(|&n_trials| self.screen(n_trials, None)).collect(), Arc::new(Apart));
+        let Some(device) = self.device_in_use() else {
+            return (sizes.iter().map(|&n_trials| self.wrapped(n_trials, None)).collect(), Arc::new(Apart));
         };
         let (screens, together) = device.open_together(sizes, update_kind);
-        (screens.into_iter().zip(sizes).map(|(screen, &n_trials)| self.screen(n_trials, Some(screen))).collect(), together)
-    }
-}
-
-impl FallbackDomain {
-    /// Wraps a device's screen; `None` begins on the CPU.
-    fn screen(&self, n_trials: usize, screen: Option<Box<dyn Screen>>) -> Box<dyn Screen> {
-        Box::new(FallbackScreen {
-            shared: Arc::clone(&self.0),
-            n_trials,
-            on_device: screen.is_some(),
-            screen: screen.unwrap_or_else(|| self.0.cpu().open(n_trials)),
-            left: Counters::default(),
-        })
+        (screens.into_iter().zip(sizes).map(|(screen, &n_trials)| self.wrapped(n_trials, Some(screen))).collect(), together)
     }
 }
 

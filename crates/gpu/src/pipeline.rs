@@ -39,7 +39,6 @@ pub struct Entry {
 pub struct Binding {
     pub name: &'static str,
     pub number: u32,
-    pub access: Access,
 }
 
 /// A workgroup size.
@@ -49,16 +48,6 @@ pub struct Size {
     pub side: u32,
     /// WGSL constants for this size.
     pub constants: &'static str,
-}
-
-/// Kind of access to a buffer.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Access {
-    Uniform,
-    /// Storage that is only read.
-    Read,
-    /// Storage that is also written.
-    ReadWrite,
 }
 
 /// Layout of a struct in the shaders.
@@ -125,45 +114,20 @@ impl Pipeline {
             text = text.replace(replacement.from, replacement.to);
         }
         guarded(shared, &format!("compile the shader {}", shader.name), |device| {
-            let entries: Vec<wgpu::BindGroupLayoutEntry> = entry
-                .bindings
-                .iter()
-                .map(|binding| wgpu::BindGroupLayoutEntry {
-                    binding: binding.number,
-                    visibility: wgpu::ShaderStages::COMPUTE,
-                    ty: wgpu::BindingType::Buffer {
-                        ty: match binding.access {
-                            Access::Uniform => wgpu::BufferBindingType::Uniform,
-                            Access::Read => wgpu::BufferBindingType::Storage { read_only: true },
-                            Access::ReadWrite => wgpu::BufferBindingType::Storage { read_only: false },
-                        },
-                        has_dynamic_offset: false,
-                        min_binding_size: None,
-                    },
-                    count: None,
-                })
-                .collect();
-            let descriptor = wgpu::BindGroupLayoutDescriptor { label: Some(entry.name), entries: &entries };
-            let layout = device.create_bind_group_layout(&descriptor);
-            let pipeline_layout = device.create_pipeline_layout(&wgpu::PipelineLayoutDescriptor {
-                label: Some(entry.name),
-                bind_group_layouts: &[Some(&layout)],
-                immediate_size: 0,
-            });
             let module = device.create_shader_module(wgpu::ShaderModuleDescriptor {
                 label: Some(shader.name),
                 source: wgpu::ShaderSource::Wgsl(text.into()),
             });
             let pipeline = device.create_compute_pipeline(&wgpu::ComputePipelineDescriptor {
                 label: Some(entry.name),
-                layout: Some(&pipeline_layout),
+                layout: None,
                 module: &module,
                 entry_point: Some(entry.name),
                 // Every pass writes workgroup memory before it reads it.
                 compilation_options: wgpu::PipelineCompilationOptions { constants: &[], zero_initialize_workgroup_memory: false },
                 cache: None,
             });
-            Self { pipeline, layout, bindings: entry.bindings }
+            Self { layout: pipeline.get_bind_group_layout(0), pipeline, bindings: entry.bindings }
         })
     }
 

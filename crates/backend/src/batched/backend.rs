@@ -91,19 +91,17 @@ impl Backend for Batched {
             shared.starts = [Precision::F32; 2];
             shared.tables(Precision::F32)?;
         }
-        Ok(Arc::new(BatchedDomain(Arc::new(shared))))
+        Ok(Arc::new(Arc::new(shared)))
     }
 }
 
-struct BatchedDomain(Arc<BatchedShared>);
-
-impl Domain for BatchedDomain {
+impl Domain for Arc<BatchedShared> {
     fn most_in_batch(&self) -> usize {
-        IN_FLIGHT * self.0.most_slots(UpdateKind::RankOne)
+        IN_FLIGHT * self.most_slots(UpdateKind::RankOne)
     }
 
     fn batch(&self, update_kind: UpdateKind) -> usize {
-        IN_FLIGHT * self.0.most_lanes(update_kind)
+        IN_FLIGHT * self.most_lanes(update_kind)
     }
 
     fn in_flight(&self) -> usize {
@@ -111,27 +109,27 @@ impl Domain for BatchedDomain {
     }
 
     fn open(&self, n_trials: usize) -> Box<dyn Screen> {
-        Box::new(BatchedScreen::alone(Arc::clone(&self.0), n_trials))
+        Box::new(BatchedScreen::alone(Arc::clone(self), n_trials))
     }
 
     fn open_ahead(&self, n_lanes: usize, n_rounds: u64) -> Option<Arc<Ahead>> {
-        self.0.open_ahead(n_lanes, n_rounds)
+        self.lanes_ahead(n_lanes, n_rounds)
     }
 
     fn open_on_host(&self) -> Box<dyn Screen> {
-        self.0.cpu().open(1)
+        self.cpu().open(1)
     }
 
     fn lanes(&self, update_kind: UpdateKind) -> Option<usize> {
-        Some(self.0.most_lanes(update_kind))
+        Some(self.most_lanes(update_kind))
     }
 
     fn open_together(&self, sizes: &[usize], update_kind: UpdateKind) -> (Vec<Box<dyn Screen>>, Arc<dyn Together>) {
-        let lanes = Arc::new(Lanes::new(Arc::clone(&self.0), sizes.iter().sum(), update_kind));
+        let lanes = Arc::new(Lanes::new(Arc::clone(self), sizes.iter().sum(), update_kind));
         let mut first = 0;
         let mut screens: Vec<Box<dyn Screen>> = Vec::with_capacity(sizes.len());
         for &n_trials in sizes {
-            screens.push(Box::new(BatchedScreen::of(Arc::clone(&self.0), Arc::clone(&lanes), first, n_trials)));
+            screens.push(Box::new(BatchedScreen::of(Arc::clone(self), Arc::clone(&lanes), first, n_trials)));
             first += n_trials;
         }
         (screens, lanes)

@@ -27,7 +27,6 @@ mod ledger;
 mod plan;
 mod screen;
 mod shared;
-mod slot_plan;
 mod trust;
 
 pub use backend::Batched;

@@ -36,7 +36,7 @@ pub struct BatchedShared {
 
 impl BatchedShared {
     /// Opens lanes that play whole rounds; where they do not fit, the device screens every round.
-    pub(super) fn open_ahead(&self, n_lanes: usize, n_rounds: u64) -> Option<Arc<Ahead>> {
+    pub(super) fn lanes_ahead(&self, n_lanes: usize, n_rounds: u64) -> Option<Arc<Ahead>> {
         if !self.goes_ahead || MOST_POINTS_AHEAD < self.basis.n_points() {
             return None;
         }

@@ -53,7 +53,7 @@ impl Cpu {
 
     /// Prepares the data that all trials over one basis share, which cannot fail here.
     pub(crate) fn domain(&self, basis: &Basis) -> Arc<dyn Domain> {
-        Arc::new(CpuDomain(Arc::new(StrategyTables {
+        Arc::new(Arc::new(StrategyTables {
             basis: basis.clone(),
             scale: Arc::new(Scale::of(basis)),
             columns: OnceLock::new(),
@@ -64,7 +64,7 @@ impl Cpu {
             blocks: OnceLock::new(),
             spare: Mutex::new(Vec::new()),
             options: *self,
-        })))
+        }))
     }
 
     /// Creates a backend with another band, for tests of the contract.
@@ -176,11 +176,9 @@ impl StrategyTables {
     }
 }
 
-struct CpuDomain(Arc<StrategyTables>);
-
-impl Domain for CpuDomain {
+impl Domain for Arc<StrategyTables> {
     fn batch(&self, update_kind: UpdateKind) -> usize {
-        path::batch(&self.0.basis, update_kind)
+        path::batch(&self.basis, update_kind)
     }
 
     fn open(&self, n_trials: usize) -> Box<dyn Screen> {
@@ -194,7 +192,7 @@ impl Domain for CpuDomain {
             dense_work: 0.0,
             interpolation: None,
             counters: Counters::default(),
-            shared: Arc::clone(&self.0),
+            shared: Arc::clone(self),
         })
     }
 }

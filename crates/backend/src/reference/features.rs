@@ -1,7 +1,6 @@
 //! Implements `features.wgsl`: writes the Fourier features of every point, computed in f64.
 
 use super::arithmetic::Arithmetic;
-use super::kernel::turned;
 use crate::device::tables::Extent;
 use privateer_gp::score::FourierForm;
 
@@ -18,9 +17,8 @@ pub fn features<Out: Arithmetic>(form: &FourierForm, extent: Extent) -> Vec<Out>
             for (w, coordinate) in w.iter().zip(&form.points[x * d..]) {
                 t += w * coordinate;
             }
-            let (cos, sin) = turned(t).cos_sin();
-            table[i * extent.stride + x] = Out::of(amplitude * cos);
-            table[(n_frequencies + i) * extent.stride + x] = Out::of(amplitude * sin);
+            table[i * extent.stride + x] = Out::of(amplitude * libm::cos(t));
+            table[(n_frequencies + i) * extent.stride + x] = Out::of(amplitude * libm::sin(t));
         }
     }
     table

@@ -1,45 +1,10 @@
-//! Tests the polynomials against the library, over dense grids.
+//! Tests the formulas of kernels against their stated bound.
 
 use super::arithmetic::Arithmetic;
 use super::cases::{CaseDraws, TestGram};
-use super::kernel::{exp_negative, kernel, turned};
+use super::kernel::kernel;
 use crate::device::tables::{Extent, KernelNumbers, coordinates, kernel_error};
 use privateer_gp::score::{GramSource, KernelFamily, KernelForm};
-
-/// Returns the largest relative error of `exp(-t)`, in units of roundoff.
-fn exp_error<R: Arithmetic>() -> f64 {
-    let n = 400_000;
-    let end = R::EXP_CUTOFF.wide();
-    (0..=n)
-        .map(|i| {
-            let t = R::of(end * f64::from(i) / f64::from(n));
-            let exact = libm::exp(-t.wide());
-            (exp_negative(t).wide() - exact).abs() / exact
-        })
-        .fold(0.0, f64::max)
-        / R::PRECISION.unit()
-}
-
-#[test]
-fn exp_is_within_a_few_roundoffs() {
-    assert!(exp_error::<f32>() < 4.0, "{}", exp_error::<f32>());
-    assert!(exp_error::<f64>() < 4.0, "{}", exp_error::<f64>());
-    assert_eq!((exp_negative(0.0f32), exp_negative(88.0f32), exp_negative(f64::INFINITY)), (1.0, 0.0, 0.0));
-}
-
-#[test]
-fn sine_and_cosine_are_within_a_few_roundoffs() {
-    let n = 400_000;
-    for largest in [4.0, 1e3, 1.6e6] {
-        let mut most = 0.0f64;
-        for i in -n..=n {
-            let t = largest * f64::from(i) / f64::from(n);
-            let (cos, sin) = turned(t).cos_sin();
-            most = most.max((cos - libm::cos(t)).abs()).max((sin - libm::sin(t)).abs());
-        }
-        assert!(most < 2.0 * f64::EPSILON, "{most}");
-    }
-}
 
 /// Returns the largest error of a kernel in a type, relative to its bound.
 fn kernel_share<R: Arithmetic>(gram: &TestGram) -> f64 {
