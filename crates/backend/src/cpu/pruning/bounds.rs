@@ -7,7 +7,6 @@
 use super::blocks::Blocks;
 use super::kernels::{apply, is_fused, weighted_sum};
 use super::lattice::ReferencePoints;
-use super::products;
 use super::snapshots::{self, Now, SnapshotSums, Snapshots};
 use crate::Band;
 use crate::cpu::vector::larger;
@@ -62,10 +61,6 @@ pub struct ReferencePointValues {
     p: Vec<f64>,
     /// Kernel functions of the visited points at the reference points, column by column.
     columns: Vec<f64>,
-    /// The open streak's row as a matrix, used where it replaces `columns` at the reference points.
-    pub matrix: Vec<f64>,
-    /// Scratch of the products that find them.
-    room: Vec<f64>,
 }
 
 /// Theta along the open streak.
@@ -108,9 +103,7 @@ impl Bounds {
                 mean: vec![0.0; padded],
                 variance,
                 p: vec![0.0; padded],
-                columns: if shared.source.products().is_some() { Vec::new() } else { Vec::with_capacity(16 * padded) },
-                matrix: Vec::new(),
-                room: Vec::new(),
+                columns: Vec::with_capacity(16 * padded),
             },
             theta: ThetaPath { start: vec![0.0; m], row: vec![0.0; m], ..ThetaPath::default() },
             snapshots: Snapshots::new(n as u32),
@@ -124,11 +117,8 @@ impl Bounds {
 
     /// Returns the multiply-adds of a new streak over `visited` points, those of checks included.
     pub fn work_of_a_streak(&self, shared: &Blocks, visited: usize) -> usize {
-        let reference_points = self.reference_points.p.len();
-        let of_reference_points = shared.source.products().map_or(reference_points * visited, |(products, _)| {
-            products.work(reference_points) + shared.checks.as_ref().map_or(0, |checks| products.work_at_nodes(checks.counts))
-        });
-        of_reference_points + (self.snapshots.len() + 3) * self.theta.start.len()
+        let of_nodes = shared.checks.as_ref().map_or(0, |grid| grid.products.work_at_nodes(grid.counts));
+        self.reference_points.p.len() * visited + of_nodes + (self.snapshots.len() + 3) * self.theta.start.len()
     }
 
     /// Returns the approximate multiply-adds of a round's bounds.
@@ -319,11 +309,7 @@ vectorised! {
         (*square, *along) = (dot(theta, theta), dot(theta, row));
         *largest = largest.max(square.sqrt());
         snapshots::follow_row(snapshots, row, *along);
-        if let Some((by_axes, components)) = shared.source.products() {
-            let ReferencePointValues { matrix, room, p, .. } = reference_points;
-            by_axes.of_row(row, matrix);
-            products::at_reference_points(by_axes, matrix, components, room, p);
-        } else if is_fused::<S>() {
+        if is_fused::<S>() {
             reference_points.start_streak::<true>(shared, visited, alpha);
         } else {
             reference_points.start_streak::<false>(shared, visited, alpha);

@@ -3,7 +3,6 @@
 use super::formula::Formula;
 use super::kernels::LANES;
 use super::order::BlockOrder;
-use super::products::{BlockProducts, Components};
 use super::source::Source;
 use crate::cpu::path::{WORK_OF_A_LOOKUP, WORK_OF_AN_ENTRY};
 use privateer_gp::score::GramSource;
@@ -50,14 +49,6 @@ impl Covariance {
             Self::Features(source) => source.entry(a, b),
             Self::Formula(formula) => formula.entry(a, b),
             Self::Entries(Entries { gram, .. }) => gram.entry(a, b),
-        }
-    }
-
-    /// Returns rows as products and the components of the reference points, if these lie in lines.
-    pub fn products(&self) -> Option<(&BlockProducts, [Components<'_>; 2])> {
-        match self {
-            Self::Features(source) => source.products.as_ref().zip(source.of_reference_points()),
-            _ => None,
         }
     }
 

@@ -66,14 +66,14 @@ impl Formula {
         let lattice =
             if d == 2 && form.family != KernelFamily::Linear { Lattice::of(order, formula.vectors.rows()) } else { None };
         if let Some(lattice) = lattice {
-            formula.vectors.take_reference_points(&lattice.coordinates, 0);
+            formula.vectors.take_reference_points(&lattice.coordinates);
             let radii = formula.radii(order, &lattice);
             let prior = vec![formula.scale + formula.offset + form.row_term; lattice.reference_points.n];
             return (formula, ReferenceBounds { reference_points: lattice.reference_points, radii, prior });
         }
         let (centres, radii): (Vec<u32>, Vec<f64>) = (0..order.n_blocks()).map(|block| formula.centre(block, order)).unzip();
         let coordinates: Vec<f64> = centres.iter().flat_map(|&centre| formula.vectors.row(centre as usize)).copied().collect();
-        formula.vectors.take_reference_points(&coordinates, 0);
+        formula.vectors.take_reference_points(&coordinates);
         (formula, ReferenceBounds::centres(radii))
     }
 

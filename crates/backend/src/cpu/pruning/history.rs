@@ -250,7 +250,7 @@ impl FeatureRows {
         let row_norm = dot(&self.row, &self.row).sqrt();
         let rest = dot(&self.rest, &self.rest).sqrt() * (1.0 + 1e-9) + 2.0 * (k + 2.0) * U * (size + row_norm) * blocks.norm;
         OpenedStreak {
-            // Where rows are used as matrices, at reference points and nodes, sums of m products and of two axes'
+            // Where rows are used as matrices, at nodes, sums of m products and of two axes'
             // components round instead.
             p_error: rest * blocks.norm
                 + size * (blocks.source.error() + 2.0 * (k + 4.0) * U * prior)

@@ -11,7 +11,6 @@
 //!   the strip; R is of second order, like the error of bilinear interpolation.
 
 use super::order::BlockOrder;
-use std::ops::Range;
 
 /// Maps consecutive blocks to consecutive reference points.
 ///
@@ -92,7 +91,7 @@ pub struct Lattice {
     /// `n x 2`: coordinates of the corners.
     pub coordinates: Vec<f64>,
     /// Axis along which the strips follow each other.
-    pub axis: usize,
+    axis: usize,
 }
 
 /// A block's corners, and the corners' weights of each point: at least 0, with sum 1.
@@ -137,12 +136,6 @@ impl Lattice {
         }
         let n = coordinates.len() / 2;
         Some(Self { reference_points: ReferencePoints { views, corners: CORNERS, n, views_of }, coordinates, axis: strips.axis })
-    }
-
-    /// Returns both sides of every strip, each as the range of reference points on it.
-    pub fn lines(&self) -> impl Iterator<Item = Range<usize>> {
-        let side = |view: &View| view.first_reference_point..view.first_reference_point + view.blocks + 1;
-        self.reference_points.views.chunks_exact(CORNERS).flat_map(move |views| [side(&views[0]), side(&views[2])])
     }
 
     /// Calls `with` for every block with its corners.

@@ -1,12 +1,10 @@
 //! Writes a row over Fourier features of the plane as a matrix over both axes.
 //!
-//! `row · phi(x) = a(x_1)^T U b(x_2)`, with a and b the vectors of cosines and sines along the axes. For lines of reference
-//! points and for the nodes of an interpolation grid this costs fewer multiply-adds than a sum over visited points, and no
-//! memory for their columns.
+//! `row · phi(x) = a(x_1)^T U b(x_2)`, with a and b the vectors of cosines and sines along the axes. For the nodes of an
+//! interpolation grid this costs fewer multiply-adds than a sum over visited points, and no memory for their columns.
 
 use privateer_numerics::vectorised;
 use pulp::Simd;
-use std::ops::Range;
 
 /// Places that are computed together, and rows of nodes that are computed together.
 pub const LANES: usize = 8;
@@ -20,20 +18,14 @@ pub struct Frequency {
     pub signs: [f64; 2],
 }
 
-/// Data that trials over one table share.
-#[derive(Debug)]
-pub struct BlockProducts {
+/// The product structure of the features of a table.
+#[derive(Debug, Default)]
+pub struct AxisProducts {
     pub frequencies: Vec<Frequency>,
     /// Number of magnitudes along each axis; a vector holds their cosines, then their sines.
     pub magnitudes: [usize; 2],
     /// Factor on every product.
     pub scale: f64,
-    /// Lines of reference points; on each line the coordinate of `axis` is constant.
-    pub lines: Vec<Range<usize>>,
-    pub axis: usize,
-    /// Number of lines padded to whole SIMD lanes, and their components along `axis`, one by one.
-    pub padded: usize,
-    pub sides: Vec<f64>,
 }
 
 /// Components along an axis, each as a list over all places.
@@ -44,13 +36,7 @@ pub struct Components<'a> {
     pub n: usize,
 }
 
-impl Components<'_> {
-    fn at(&self, component: usize, place: usize) -> f64 {
-        self.values[component * self.n + place]
-    }
-}
-
-impl BlockProducts {
+impl AxisProducts {
     /// Writes the matrix U, row-major with the components of the second axis contiguous.
     pub fn of_row(&self, row: &[f64], out: &mut Vec<f64>) {
         let ([q, r], n) = (self.magnitudes, self.frequencies.len());
@@ -67,44 +53,20 @@ impl BlockProducts {
         }
     }
 
-    /// Returns the multiply-adds at this number of reference points.
-    pub fn work(&self, reference_points: usize) -> usize {
-        let [q, r] = self.magnitudes.map(|n| 2 * n);
-        q * r * self.lines.len() + q * reference_points
-    }
-
     /// Returns the multiply-adds at the nodes of a grid with these counts.
     pub fn work_at_nodes(&self, counts: [usize; 2]) -> usize {
         let [q, r] = self.magnitudes.map(|n| 2 * n);
         q * r * counts[1] + q * counts[0] * counts[1]
     }
-
-    /// Stores the lines' components, from those of the reference points along both axes, padded.
-    pub fn take_sides(&mut self, axes: [Components<'_>; 2]) {
-        let across = axes[self.axis];
-        self.padded = self.lines.len().next_multiple_of(LANES);
-        self.sides = vec![0.0; 2 * self.magnitudes[self.axis] * self.padded];
-        for (component, sides) in self.sides.chunks_exact_mut(self.padded.max(1)).enumerate() {
-            sides.iter_mut().zip(&self.lines).for_each(|(side, line)| *side = across.at(component, line.start));
-        }
-    }
 }
 
-/// Numbers at equal steps in a list.
-#[derive(Clone, Copy)]
-struct WeightProducts<'a> {
-    values: &'a [f64],
-    step: usize,
-    n: usize,
-}
-
-/// Writes a weighted sum of components at the places from `from` on; `out` is whole SIMD vectors.
+/// Writes a weighted sum of components at all places, in whole SIMD vectors.
 #[inline(always)]
-fn sum_at<S: Simd>(simd: S, weights: WeightProducts<'_>, components: Components<'_>, from: usize, out: &mut [f64]) {
+fn sum_at<S: Simd>(simd: S, weights: &[f64], components: Components<'_>, out: &mut [f64]) {
     let (fours, ones) = S::as_mut_simd_f64s(out).0.as_chunks_mut::<4>();
-    let rest = from + fours.len() * 4 * S::F64_LANES;
+    let rest = fours.len() * 4 * S::F64_LANES;
     for (at, out) in fours.iter_mut().enumerate() {
-        *out = sums(simd, weights, components, from + at * 4 * S::F64_LANES);
+        *out = sums(simd, weights, components, at * 4 * S::F64_LANES);
     }
     match ones {
         [] => {}
@@ -117,10 +79,9 @@ fn sum_at<S: Simd>(simd: S, weights: WeightProducts<'_>, components: Components<
 
 /// Returns N SIMD vectors of the weighted sum, which share the loads of the weights.
 #[inline(always)]
-fn sums<S: Simd, const N: usize>(simd: S, weights: WeightProducts<'_>, components: Components<'_>, from: usize) -> [S::f64s; N] {
+fn sums<S: Simd, const N: usize>(simd: S, weights: &[f64], components: Components<'_>, from: usize) -> [S::f64s; N] {
     let mut sums = [simd.splat_f64s(0.0); N];
-    let weights = weights.values.iter().step_by(weights.step).take(weights.n);
-    for (&weight, values) in weights.zip(components.values.chunks_exact(components.n)) {
+    for (&weight, values) in weights.iter().zip(components.values.chunks_exact(components.n)) {
         let (weight, values) = (simd.splat_f64s(weight), S::as_simd_f64s(&values[from..][..N * S::F64_LANES]).0);
         for i in 0..N {
             sums[i] = simd.mul_add_e_f64s(weight, values[i], sums[i]);
@@ -130,38 +91,11 @@ fn sums<S: Simd, const N: usize>(simd: S, weights: WeightProducts<'_>, component
 }
 
 vectorised! {
-    /// Writes `row · phi` at the reference points, from their components along both axes.
-    pub fn at_reference_points(
-        products: &BlockProducts,
-        u: &[f64],
-        axes: [Components<'_>; 2],
-        room: &mut Vec<f64>,
-        out: &mut [f64],
-    ) where simd: S {
-        let along = axes[1 - products.axis];
-        let [q, r] = products.magnitudes.map(|n| 2 * n);
-        let (across, components, steps) = if products.axis == 0 { (q, r, [r, 1]) } else { (r, q, [1, r]) };
-        let sides = Components { values: &products.sides, n: products.padded };
-        room.resize(components * products.padded, 0.0);
-        for (component, of_lines) in room.chunks_exact_mut(products.padded.max(1)).enumerate() {
-            let weights = WeightProducts { values: &u[component * steps[1]..], step: steps[0], n: across };
-            sum_at(simd, weights, sides, 0, of_lines);
-        }
-        for (at, line) in products.lines.iter().enumerate() {
-            // In whole SIMD lanes: the next line overwrites what is written beyond this one, and there is room beyond the last.
-            let (from, whole) = (line.start, line.len().next_multiple_of(LANES));
-            let weights = WeightProducts { values: &room[at..], step: products.padded, n: components };
-            sum_at(simd, weights, along, from, &mut out[from..from + whole]);
-        }
-    }
-}
-
-vectorised! {
-    /// Writes `row · phi` at the nodes of an interpolation grid, row-major.
+    /// Writes `row · phi` at the nodes of an interpolation grid, row-major, for the matrix `u` of a row.
     ///
     /// `axes` holds the nodes' components; counts are multiples of [`ROWS`] and [`LANES`].
     pub fn at_nodes(
-        products: &BlockProducts,
+        products: &AxisProducts,
         u: &[f64],
         axes: [Components<'_>; 2],
         room: &mut Vec<f64>,
@@ -171,7 +105,7 @@ vectorised! {
         let [q, r] = products.magnitudes.map(|n| 2 * n);
         room.resize(q * second.n, 0.0);
         for (u, out) in u.chunks_exact(r).zip(room.chunks_exact_mut(second.n)) {
-            sum_at(simd, WeightProducts { values: u, step: 1, n: r }, second, 0, out);
+            sum_at(simd, u, second, out);
         }
         // Four rows at a time, so that their common components are read once.
         for (at, rows) in out.chunks_exact_mut(ROWS * second.n).enumerate() {

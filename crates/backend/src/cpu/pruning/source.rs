@@ -3,7 +3,7 @@
 use super::kernels::{fused_dot, multiply_sum, weighted_sum};
 use super::lattice::Lattice;
 use super::order::BlockOrder;
-use super::products::{self, BlockProducts, Components, Frequency};
+use super::products::{AxisProducts, Frequency};
 use super::vectors::{BlockVectors, VectorRows};
 use crate::cpu::vector::U;
 use privateer_gp::score::{FeatureTable, FourierForm};
@@ -16,8 +16,6 @@ pub struct Source {
     factors: Vec<BlockVectors>,
     /// The tensor structure whose axes are the factors, for features of a plane.
     tensor: Option<Tensor>,
-    /// Rows over the features as products, where reference points lie in lines.
-    pub products: Option<BlockProducts>,
     /// Bound on `|computed k(x, x') - phi(x) · phi(x')|` over all pairs.
     pub error: f64,
 }
@@ -43,19 +41,19 @@ impl Source {
                 let factors = [(tensor.first.len(), first), (tensor.second.len(), second)];
                 let factors =
                     factors.into_iter().map(|(n, rows)| BlockVectors::of(2 * n, VectorRows::Own(rows), order)).collect();
-                return Self { factors, tensor: Some(tensor), products: None, error: error + rounded };
+                return Self { factors, tensor: Some(tensor), error: error + rounded };
             }
         }
         let m = table.n_features;
         let factors = vec![BlockVectors::of(m, VectorRows::Table(Arc::clone(table)), order)];
-        Self { factors, tensor: None, products: None, error: 2.0 * (m as f64 + 8.0) * U * prior }
+        Self { factors, tensor: None, error: 2.0 * (m as f64 + 8.0) * U * prior }
     }
 
     /// Takes points of the domain as reference points.
     pub fn reference_point_at_points(&mut self, points: &[u32]) {
         for factor in &mut self.factors {
             let rows: Vec<f64> = points.iter().flat_map(|&point| factor.row(point as usize)).copied().collect();
-            factor.take_reference_points(&rows, products::LANES);
+            factor.take_reference_points(&rows);
         }
     }
 
@@ -67,18 +65,13 @@ impl Source {
         let ([one, other], Some(tensor)) = (self.factors.as_mut_slice(), &self.tensor) else { return None };
         let [first, second] = [0, 1].map(|axis| tensor.axis(axis, coordinates));
         let (n, m) = (coordinates.len() / 2, 2 * tensor.frequencies.len());
-        one.take_reference_points(&first, products::LANES);
-        other.take_reference_points(&second, products::LANES);
+        one.take_reference_points(&first);
+        other.take_reference_points(&second);
         let mut features = vec![0.0; n * m];
         for (at, features) in features.chunks_exact_mut(m).enumerate() {
             let (a, b) = (&first[at * 2 * tensor.first.len()..], &second[at * 2 * tensor.second.len()..]);
             tensor.features(a, b, |feature, value, _| features[feature] = value);
         }
-        let mut products = tensor.products(lattice);
-        if let Some(reference_points) = self.of_reference_points() {
-            products.take_sides(reference_points);
-        }
-        self.products = Some(products);
         Some(features)
     }
 
@@ -103,10 +96,14 @@ impl Source {
         }))
     }
 
-    /// Returns the components of both axes at the reference points, padded.
-    pub fn of_reference_points(&self) -> Option<[Components<'_>; 2]> {
-        let [one, other] = self.factors.as_slice() else { return None };
-        Some([one, other].map(|factor| Components { values: &factor.reference_points, n: factor.padded_reference_points() }))
+    /// Returns the product structure of the features; `None` unless the kernel is a product over the axes of a plane.
+    pub fn products(&self) -> Option<AxisProducts> {
+        let Tensor { first, second, frequencies } = self.tensor.as_ref()?;
+        Some(AxisProducts {
+            frequencies: frequencies.clone(),
+            magnitudes: [first.len(), second.len()],
+            scale: std::f64::consts::FRAC_1_SQRT_2,
+        })
     }
 
     /// Returns the multiply-adds of one value.
@@ -226,18 +223,6 @@ impl Tensor {
             let rounded = 6.0 * U * (a[i].abs() + a[q1 + i].abs()) * (b[j].abs() + b[q2 + j].abs());
             with(f, scale * cosine, rounded);
             with(n + f, scale * sine, rounded);
-        }
-    }
-
-    fn products(&self, lattice: &Lattice) -> BlockProducts {
-        BlockProducts {
-            frequencies: self.frequencies.clone(),
-            magnitudes: [self.first.len(), self.second.len()],
-            scale: std::f64::consts::FRAC_1_SQRT_2,
-            lines: lattice.lines().collect(),
-            axis: lattice.axis,
-            padded: 0,
-            sides: Vec::new(),
         }
     }
 

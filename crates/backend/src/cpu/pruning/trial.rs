@@ -246,8 +246,8 @@ impl PrunedTrial {
         self.bounds.start_streak(&self.shared, visited, self.history.coordinates(), &streak.alpha);
         self.cost.dense += opened.dense_work;
         self.cost.work += opened.work + self.bounds.work_of_a_streak(&self.shared, visited.len());
-        if let (Some(checks), Some((products, _))) = (&mut self.checks, self.shared.source.products()) {
-            checks.start_streak(products, &self.bounds.reference_points.matrix);
+        if let Some(checks) = &mut self.checks {
+            checks.start_streak(self.history.coordinates());
         }
         self.streaks.list.push(streak);
         self.drop_streaks();

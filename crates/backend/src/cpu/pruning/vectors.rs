@@ -47,10 +47,8 @@ impl BlockVectors {
     }
 
     /// Stores the vectors of the reference points, given row-major.
-    ///
-    /// Beyond the last there is room for `beyond` more, and for whole SIMD lanes.
-    pub fn take_reference_points(&mut self, rows: &[f64], beyond: usize) {
-        let padded = (rows.len() / self.q.max(1) + beyond).next_multiple_of(LANES);
+    pub fn take_reference_points(&mut self, rows: &[f64]) {
+        let padded = (rows.len() / self.q.max(1)).next_multiple_of(LANES);
         self.reference_points = vec![0.0; self.q * padded];
         for (at, row) in rows.chunks_exact(self.q.max(1)).enumerate() {
             for (component, &value) in row.iter().enumerate() {

@@ -6,7 +6,7 @@
 use super::grid::InterpolationGrid;
 use super::stencil::{Interpolate, Nodes};
 use super::stencil::{STENCIL, WEIGHT_ROUNDINGS};
-use crate::cpu::pruning::products::{BlockProducts, at_nodes};
+use crate::cpu::pruning::products::at_nodes;
 use privateer_numerics::vectorised;
 use pulp::Arch;
 use std::sync::Arc;
@@ -30,7 +30,8 @@ pub struct Slack {
 /// Values are row-major, with the nodes of the second axis contiguous.
 pub struct Checks {
     grid: Arc<InterpolationGrid>,
-    /// Scratch: a matrix times the components of the second axis.
+    /// Scratch: a row as a matrix, and that matrix times the components of the second axis.
+    matrix: Vec<f64>,
     half: Vec<f64>,
     /// `p` of the open streak, mean and posterior variance, and the two rounded to f32.
     p: Vec<f64>,
@@ -62,6 +63,7 @@ impl Checks {
             round: 0,
             bounded: 0,
             grid,
+            matrix: Vec::new(),
             half: Vec::new(),
             p: vec![0.0; n],
             mean: vec![0.0; n],
@@ -73,10 +75,12 @@ impl Checks {
         }
     }
 
-    /// Opens a streak whose row is this matrix over both axes.
-    pub fn start_streak(&mut self, products: &BlockProducts, matrix: &[f64]) {
+    /// Opens a streak with this row over the features.
+    pub fn start_streak(&mut self, row: &[f64]) {
         self.update();
-        at_nodes(products, matrix, self.grid.components(), &mut self.half, &mut self.p);
+        let grid = &*self.grid;
+        grid.products.of_row(row, &mut self.matrix);
+        at_nodes(&grid.products, &self.matrix, grid.components(), &mut self.half, &mut self.p);
     }
 
     /// Adds an observation to the open streak.
@@ -183,12 +187,11 @@ mod tests {
     ///
     /// Panics if a bound is below the exact value.
     fn furthest(blocks: &Blocks, grid: InterpolationGrid, table: &FeatureTable, stream: &mut Stream) -> [f64; 2] {
-        let (products, _) = blocks.source.products().expect("there are products");
         let prior = blocks.norm * blocks.norm;
         let mut values = Checks::new(Arc::new(grid), prior);
         // Orthogonal rows, each the remainder of its direction, give an N with eigenvalues up to 1.
         let mut rows: Vec<Vec<f64>> = Vec::new();
-        let (mut theta, mut matrix) = (vec![0.0; table.n_features], Vec::new());
+        let mut theta = vec![0.0; table.n_features];
         for _ in 0..12 {
             let point = stream.index(table.n_points);
             let mut row = table.row(point).to_vec();
@@ -198,8 +201,7 @@ mod tests {
             }
             let norm = dot(&row, &row).sqrt();
             row.iter_mut().for_each(|row| *row /= norm);
-            products.of_row(&row, &mut matrix);
-            values.start_streak(products, &matrix);
+            values.start_streak(&row);
             let (scale, step) = (0.999, stream.normal());
             values.observe(scale, step);
             values.update();

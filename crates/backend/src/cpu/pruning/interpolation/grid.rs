@@ -17,7 +17,7 @@
 
 use super::stencil::{PAIRS, STENCIL, weights};
 use crate::cpu::pruning::order::{BlockCoordinates, BlockOrder};
-use crate::cpu::pruning::products::{Components, LANES, ROWS};
+use crate::cpu::pruning::products::{AxisProducts, Components, LANES, ROWS};
 use crate::cpu::pruning::source::{Cosines, Source};
 use crate::cpu::vector::U;
 use privateer_gp::score::FeatureTable;
@@ -43,7 +43,8 @@ pub struct InterpolationGrid {
     pub counts: [usize; 2],
     /// Coordinates of the nodes of each axis.
     pub nodes: [Vec<f64>; 2],
-    /// Components of the features of the nodes along each axis, each as a list over the nodes.
+    /// The features as products, and their components at the nodes along each axis, each as a list over the nodes.
+    pub products: AxisProducts,
     vectors: [Vec<f64>; 2],
     /// Number of points of a block.
     pub size: usize,
@@ -133,6 +134,7 @@ impl InterpolationGrid {
         let mut made = Self {
             counts: [axes[0].count, axes[1].count],
             nodes: [0, 1].map(|axis: usize| (0..axes[axis].count).map(|at| axes[axis].node(at)).collect()),
+            products: AxisProducts::default(),
             vectors: [Vec::new(), Vec::new()],
             size,
             places: Vec::with_capacity(n),
@@ -192,7 +194,7 @@ impl InterpolationGrid {
         let all: Vec<u32> = (0..table.n_points as u32).collect();
         let range = BlockCoordinates::of(table).range(&all);
         let mut grid = Self::of(order, &form.points, &source.cosines()?, &range)?;
-        grid.vectors = source.components_at(&grid.nodes)?;
+        (grid.vectors, grid.products) = (source.components_at(&grid.nodes)?, source.products()?);
         Some(grid)
     }
 
