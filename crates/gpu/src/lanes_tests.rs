@@ -158,7 +158,6 @@ fn the_shader_plays_as_the_loop_does() {
     println!("{played} rounds, {compared} left to the host");
 }
 
-/// Workgroups of fewer threads play the same.
 #[test]
 fn fewer_threads_play_the_same() {
     for max_threads in [64, 16] {

@@ -24,6 +24,8 @@ pub trait Real:
     const PRECISION: Precision;
     /// Largest finite number.
     const LARGEST: Self;
+    /// Covers the rounding of a sum of a few numbers.
+    const GROWTH: Self;
 
     /// Rounds a number to the type.
     fn of(value: f64) -> Self;
@@ -33,6 +35,14 @@ pub trait Real:
 
     /// Returns the works of a parcel of this type; `None` for the other.
     fn packed(parcel: &mut Parcel) -> Option<&mut Packed<Self>>;
+
+    /// Returns the square root.
+    fn sqrt(self) -> Self;
+
+    /// Returns whether the number is finite, by comparison of ranges as in the shaders.
+    fn is_in_range(self) -> bool {
+        -Self::LARGEST <= self && self <= Self::LARGEST
+    }
 
     /// Returns the larger number, or the second if the first is NaN.
     fn larger(self, other: Self) -> Self {
@@ -48,6 +58,7 @@ pub trait Real:
 impl Real for f32 {
     const PRECISION: Precision = Precision::F32;
     const LARGEST: Self = Self::MAX;
+    const GROWTH: Self = 1.000_001;
 
     fn of(value: f64) -> Self {
         value as Self
@@ -55,6 +66,10 @@ impl Real for f32 {
 
     fn wide(self) -> f64 {
         f64::from(self)
+    }
+
+    fn sqrt(self) -> Self {
+        self.sqrt()
     }
 
     fn packed(parcel: &mut Parcel) -> Option<&mut Packed<Self>> {
@@ -65,6 +80,7 @@ impl Real for f32 {
 impl Real for f64 {
     const PRECISION: Precision = Precision::F64;
     const LARGEST: Self = Self::MAX;
+    const GROWTH: Self = 1.000_000_000_000_002;
 
     fn of(value: f64) -> Self {
         value
@@ -72,6 +88,10 @@ impl Real for f64 {
 
     fn wide(self) -> f64 {
         self
+    }
+
+    fn sqrt(self) -> Self {
+        self.sqrt()
     }
 
     fn packed(parcel: &mut Parcel) -> Option<&mut Packed<Self>> {

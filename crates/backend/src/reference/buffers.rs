@@ -1,6 +1,6 @@
 //! Defines the buffers of the reference device's slots.
 
-use super::arithmetic::Arithmetic;
+use crate::device::Real;
 use crate::device::answer::{ANSWER_WORDS, MAXIMA};
 use crate::device::pack::Packed;
 use crate::device::tables::{Extent, PLANES};
@@ -42,7 +42,7 @@ pub struct Buffers<R> {
     pub not_a_number: bool,
 }
 
-impl<R: Arithmetic> Buffers<R> {
+impl<R: Real> Buffers<R> {
     pub fn new(extent: Extent, n_slots: usize, source: Arc<Vec<R>>, base: Arc<Vec<R>>) -> Self {
         Self {
             extent,

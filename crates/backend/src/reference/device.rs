@@ -1,10 +1,10 @@
 //! Implements the reference device and its tables.
 
-use super::arithmetic::Arithmetic;
 use super::fault::Fault;
 use super::features::features;
 use super::gram::gram;
 use super::slots::ReferenceSlots;
+use crate::device::Real;
 use crate::device::tables::{
     Chunk, DeviceColumns, Extent, KernelNumbers, MADE_GRAM_BYTES, PLANES, coordinates, feature_columns, features_base,
     features_error, gram_base, gram_columns, kernel_error, no_form,
@@ -53,7 +53,7 @@ impl ReferenceDevice {
     }
 
     /// Creates tables in one floating-point type.
-    pub(super) fn tables_in<R: Arithmetic>(&self, basis: &Basis) -> Result<ReferenceTables<R>, BackendError> {
+    pub(super) fn tables_in<R: Real>(&self, basis: &Basis) -> Result<ReferenceTables<R>, BackendError> {
         let extent = Extent::new(basis.n_points());
         let mut tables = ReferenceTables {
             reference: self.clone(),
@@ -91,7 +91,7 @@ impl ReferenceDevice {
     }
 
     /// Computes features on the device, in f64 for tables in f32.
-    fn made_features<R: Arithmetic>(&self, table: &FeatureTable, extent: Extent) -> Option<(Vec<R>, f64)> {
+    fn made_features<R: Real>(&self, table: &FeatureTable, extent: Extent) -> Option<(Vec<R>, f64)> {
         let form = table.form.as_ref().filter(|_| self.has_f64 && R::PRECISION == Precision::F32)?;
         Some((features(form, extent), features_error(form)?))
     }
@@ -127,7 +127,7 @@ pub struct ReferenceTables<R> {
     kernel_error: f64,
 }
 
-impl<R: Arithmetic> ReferenceTables<R> {
+impl<R: Real> ReferenceTables<R> {
     /// Prepares columns from a formula: all now if they are few, otherwise each when needed.
     fn evaluate(&mut self, form: &KernelForm) {
         let extent = self.shape.extent;
@@ -145,7 +145,7 @@ impl<R: Arithmetic> ReferenceTables<R> {
     }
 }
 
-impl<R: Arithmetic> Tables for ReferenceTables<R> {
+impl<R: Real> Tables for ReferenceTables<R> {
     fn most_slots(&self, _: UpdateKind) -> usize {
         let bytes = PLANES * self.shape.extent.stride * size_of::<R>();
         PLANE_BYTES.checked_div(bytes).unwrap_or(1).max(1)

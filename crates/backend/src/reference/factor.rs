@@ -2,9 +2,9 @@
 //!
 //! The factor is lower triangular.
 
-use super::arithmetic::Arithmetic;
 use super::buffers::{Buffers, MEAN, VARIANCE};
 use super::project::column;
+use crate::device::Real;
 use crate::device::pack::START_ADDED;
 
 /// Groups of threads that share a point, and rows that one thread processes together.
@@ -12,7 +12,7 @@ const GROUPS: usize = 16;
 const MICRO: usize = 4;
 
 /// Entries `from_table` and `from_kernel`: computes `|R h|²` and `weights · h` at every point.
-pub fn factor<R: Arithmetic>(buffers: &mut Buffers<R>, from_kernel: bool) {
+pub fn factor<R: Real>(buffers: &mut Buffers<R>, from_kernel: bool) {
     for w in buffers.list(1, buffers.round.factored.len()) {
         let work = buffers.round.works[w];
         let n = work.factor_len as usize;

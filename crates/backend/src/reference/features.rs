@@ -1,13 +1,13 @@
 //! Implements `features.wgsl`: writes the Fourier features of every point, computed in f64.
 
-use super::arithmetic::Arithmetic;
+use crate::device::Real;
 use crate::device::tables::Extent;
 use privateer_gp::score::FourierForm;
 
 /// Returns the columns `a_i cos(w_i · x)` for all `i`, then `a_i sin(w_i · x)`.
 ///
 /// Values are rounded, and zero beyond the last point.
-pub fn features<Out: Arithmetic>(form: &FourierForm, extent: Extent) -> Vec<Out> {
+pub fn features<Out: Real>(form: &FourierForm, extent: Extent) -> Vec<Out> {
     let d = form.dimension;
     let n_frequencies = form.amplitudes.len();
     let mut table = vec![Out::default(); 2 * n_frequencies * extent.stride];

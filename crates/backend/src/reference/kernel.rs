@@ -1,11 +1,11 @@
 //! Implements the kernels' formulas in `common.wgsl`, with the library's exponential in place of the shaders' polynomials.
 
-use super::arithmetic::Arithmetic;
+use crate::device::Real;
 use crate::device::tables::KernelNumbers;
 
 /// Returns `k(z_a, z_b)`.
 /// * `coords` — `dimension x stride`
-pub fn kernel<R: Arithmetic>(kernel: KernelNumbers<R>, coords: &[R], stride: usize, a: usize, b: usize) -> R {
+pub fn kernel<R: Real>(kernel: KernelNumbers<R>, coords: &[R], stride: usize, a: usize, b: usize) -> R {
     let mut sum = R::default();
     for axis in 0..kernel.dimension as usize {
         let (za, zb) = (coords[axis * stride + a], coords[axis * stride + b]);
@@ -21,7 +21,7 @@ pub fn kernel<R: Arithmetic>(kernel: KernelNumbers<R>, coords: &[R], stride: usi
 }
 
 /// Returns the correlation at a squared distance; for the linear family, the product itself.
-fn correlation<R: Arithmetic>(family: u32, sum: R) -> R {
+fn correlation<R: Real>(family: u32, sum: R) -> R {
     let one = R::of(1.0);
     let exp_negative = |t: R| R::of(libm::exp(-t.wide()));
     match family {

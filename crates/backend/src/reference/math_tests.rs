@@ -1,13 +1,13 @@
 //! Tests the formulas of kernels against their stated bound.
 
-use super::arithmetic::Arithmetic;
 use super::cases::{CaseDraws, TestGram};
 use super::kernel::kernel;
+use crate::device::Real;
 use crate::device::tables::{Extent, KernelNumbers, coordinates, kernel_error};
 use privateer_gp::score::{GramSource, KernelFamily, KernelForm};
 
 /// Returns the largest error of a kernel in a type, relative to its bound.
-fn kernel_share<R: Arithmetic>(gram: &TestGram) -> f64 {
+fn kernel_share<R: Real>(gram: &TestGram) -> f64 {
     let extent = Extent::new(gram.n_points());
     let coords = coordinates::<R>(&gram.form, extent);
     let form = KernelNumbers::of(&gram.form).rounded();

@@ -4,7 +4,6 @@
 //! sums, so both can be compared buffer by buffer. It is not fast. Faults can be planted ([`Fault`]), to test that the code
 //! that uses a device detects them.
 
-mod arithmetic;
 mod buffers;
 pub mod cases;
 mod device;
@@ -28,7 +27,6 @@ mod math_tests;
 #[cfg(test)]
 mod tests;
 
-pub use arithmetic::Arithmetic;
 pub use device::ReferenceDevice;
 pub use fault::Fault;
 pub use player::ReferencePlayer;

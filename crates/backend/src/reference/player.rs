@@ -1,10 +1,10 @@
 //! Runs a reference device, alone or in parallel with another device, to compare planes.
 
 use super::ReferenceDevice;
-use super::arithmetic::Arithmetic;
 use super::buffers::{MEAN, P, VARIANCE, VARIANCE_ERROR};
 use super::cases::TestBasis;
 use super::slots::ReferenceSlots;
+use crate::device::Real;
 use crate::device::{DeviceSlots, Tables};
 
 /// A reference device with slots of its own.
@@ -15,7 +15,7 @@ pub struct ReferencePlayer<R> {
     pub kernel_errors: Vec<f64>,
 }
 
-impl<R: Arithmetic> ReferencePlayer<R> {
+impl<R: Real> ReferencePlayer<R> {
     /// Creates tables of a basis and `n_slots` slots over them.
     ///
     /// # Panics

@@ -1,15 +1,15 @@
 //! Implements `project.wgsl`: `p = row · h` for new rows, `mean = weights · h` for new weights.
 
-use super::arithmetic::Arithmetic;
 use super::buffers::{Buffers, MEAN, P};
 use super::kernel::kernel;
+use crate::device::Real;
 use crate::device::pack::{NONE, ROW, TOGETHER, WEIGHTS};
 use crate::device::tables::{KernelNumbers, TILE};
 
 /// Decodes an entry of the list: its work, and the parts (row, weights) to project.
 ///
 /// A part is the start of its coefficients and of its plane.
-fn entry<R: Arithmetic>(buffers: &Buffers<R>, entry: usize) -> (usize, impl Iterator<Item = (usize, usize)> + use<R>) {
+fn entry<R: Real>(buffers: &Buffers<R>, entry: usize) -> (usize, impl Iterator<Item = (usize, usize)> + use<R>) {
     let work = buffers.round.works[entry / 4];
     let part =
         |kind: u32, from: u32, plane: usize| (entry as u32 & kind != 0).then(|| (from as usize, buffers.plane(work.slot, plane)));
@@ -20,7 +20,7 @@ fn entry<R: Arithmetic>(buffers: &Buffers<R>, entry: usize) -> (usize, impl Iter
 /// Entry `shared`: every row is over all columns of the table, in order.
 ///
 /// Eight rows are processed together.
-pub fn shared<R: Arithmetic>(buffers: &mut Buffers<R>) {
+pub fn shared<R: Real>(buffers: &mut Buffers<R>) {
     let stride = buffers.extent.stride;
     let group = buffers.list(0, buffers.round.projected.len().next_multiple_of(TOGETHER));
     let tiles = buffers.extent.n_tiles() - buffers.skipped_tiles;
@@ -42,7 +42,7 @@ pub fn shared<R: Arithmetic>(buffers: &mut Buffers<R>) {
 }
 
 /// Entries `gather` (columns of a table by a list of indices) and `kernel` (from coordinates).
-pub fn gather<R: Arithmetic>(buffers: &mut Buffers<R>, from_kernel: bool) {
+pub fn gather<R: Real>(buffers: &mut Buffers<R>, from_kernel: bool) {
     let tiles = buffers.extent.n_tiles() - buffers.skipped_tiles;
     for listed in buffers.list(0, buffers.round.projected.len()) {
         let (w, parts) = entry(buffers, listed);
@@ -60,7 +60,7 @@ pub fn gather<R: Arithmetic>(buffers: &mut Buffers<R>, from_kernel: bool) {
 }
 
 /// Returns `h_k(x)` of a work's basis.
-pub fn column<R: Arithmetic>(buffers: &Buffers<R>, w: usize, k: usize, x: usize, from_kernel: bool) -> R {
+pub fn column<R: Real>(buffers: &Buffers<R>, w: usize, k: usize, x: usize, from_kernel: bool) -> R {
     let (work, numbers) = (buffers.round.works[w], &buffers.round.numbers[w]);
     let point = buffers.round.indices[work.slots_at as usize + k] as usize;
     if !from_kernel {

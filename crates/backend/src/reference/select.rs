@@ -1,9 +1,9 @@
 //! Implements `select.wgsl`: maxima over tiles, then every point above the best lower end.
 
-use super::arithmetic::Arithmetic;
 use super::buffers::Buffers;
 use super::update::scored;
 use crate::device::CAPACITY;
+use crate::device::Real;
 use crate::device::answer::{ANSWER_WORDS, HEADER, MAXIMA, checksum};
 use crate::device::tables::TILE;
 
@@ -11,7 +11,7 @@ use crate::device::tables::TILE;
 const NOWHERE: u32 = u32::MAX;
 
 /// Runs step 4 of every work; the list of points is ascending.
-pub fn select<R: Arithmetic>(buffers: &mut Buffers<R>) {
+pub fn select<R: Real>(buffers: &mut Buffers<R>) {
     let n_tiles = buffers.extent.n_tiles();
     for w in 0..buffers.round.works.len() {
         let work = buffers.round.works[w];

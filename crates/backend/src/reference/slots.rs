@@ -1,11 +1,11 @@
 //! Implements the slots of the reference device: the passes of a round, one after the other.
 
-use super::arithmetic::Arithmetic;
 use super::buffers::{Buffers, MEAN};
 use super::device::ReferenceTables;
 use super::fault::Fault;
 use super::{factor, project, select, update};
 use crate::BackendError;
+use crate::device::Real;
 use crate::device::answer::{ANSWER_WORDS, HEADER, MAXIMA};
 use crate::device::tables::DeviceColumns;
 use crate::device::{Answers, DeviceSlots, Parcel, Precision, SlotShape};
@@ -24,7 +24,7 @@ pub struct ReferenceSlots<R> {
     in_flight: Option<usize>,
 }
 
-impl<R: Arithmetic> ReferenceSlots<R> {
+impl<R: Real> ReferenceSlots<R> {
     pub(super) fn new(tables: &ReferenceTables<R>, n_slots: usize) -> Self {
         let mut buffers = Buffers::new(tables.shape.extent, n_slots, Arc::clone(&tables.source), Arc::clone(&tables.base));
         let fault = tables.reference.fault;
@@ -60,7 +60,7 @@ impl<R: Arithmetic> ReferenceSlots<R> {
     }
 }
 
-impl<R: Arithmetic> DeviceSlots for ReferenceSlots<R> {
+impl<R: Real> DeviceSlots for ReferenceSlots<R> {
     fn shape(&self) -> SlotShape {
         self.shape.clone()
     }

@@ -1,15 +1,15 @@
 //! Tests the reference device against direct evaluation.
 
-use super::arithmetic::Arithmetic;
 use super::cases::{CaseDraws, OwnedWork, TestBasis, TestGram, answers, factor, play_every_case, script};
 use super::player::ReferencePlayer;
 use super::referee::Referee;
 use super::{Fault, ReferenceDevice};
+use crate::device::Real;
 use crate::device::{CAPACITY, Start, Tables};
 use privateer_gp::score::{KernelFamily, VarianceForm};
 
 /// Plays a script on the reference device; returns the first error, if any.
-fn played<R: Arithmetic>(
+fn played<R: Real>(
     reference: &ReferenceDevice,
     basis: &TestBasis,
     n_slots: usize,

@@ -1,7 +1,7 @@
 //! Implements `update.wgsl` and `list.wgsl`: reset, observation, intervals, maxima per tile.
 
-use super::arithmetic::Arithmetic;
 use super::buffers::{Buffers, MEAN, P, VARIANCE, VARIANCE_ERROR};
+use crate::device::Real;
 use crate::device::answer::MAXIMA;
 use crate::device::pack::{Numbers, START_KEEP, START_PRIOR, VISIT_NONE, VISIT_WEIGHTS};
 use crate::device::tables::TILE;
@@ -20,7 +20,7 @@ pub struct ScoredPoint<R> {
     pub counts: bool,
 }
 
-impl<R: Arithmetic> ScoredPoint<R> {
+impl<R: Real> ScoredPoint<R> {
     /// Returns the value that stands for no point.
     pub fn nothing() -> Self {
         Self { lower: -R::LARGEST, upper: -R::LARGEST, variance: -R::LARGEST, mean: R::default(), counts: false }
@@ -39,14 +39,14 @@ impl<R: Arithmetic> ScoredPoint<R> {
 }
 
 /// Computes the interval of a slot's point, from its planes.
-pub fn scored<R: Arithmetic>(buffers: &Buffers<R>, w: usize, x: usize) -> ScoredPoint<R> {
+pub fn scored<R: Real>(buffers: &Buffers<R>, w: usize, x: usize) -> ScoredPoint<R> {
     let slot = buffers.round.works[w].slot;
     let plane = |plane| buffers.planes[buffers.plane(slot, plane) + x];
     ScoredPoint::of(&buffers.round.numbers[w], plane(MEAN), plane(VARIANCE), plane(VARIANCE_ERROR))
 }
 
 /// `update.wgsl`: steps 1 and 2 for every point of every work; step 3 for works without a subset.
-pub fn update<R: Arithmetic>(buffers: &mut Buffers<R>) {
+pub fn update<R: Real>(buffers: &mut Buffers<R>) {
     for w in 0..buffers.round.works.len() {
         let (work, numbers) = (buffers.round.works[w], buffers.round.numbers[w]);
         for tile in 0..buffers.extent.n_tiles() - buffers.skipped_tiles {
@@ -93,7 +93,7 @@ pub fn update<R: Arithmetic>(buffers: &mut Buffers<R>) {
 }
 
 /// `list.wgsl`: step 3 for the points of a subset; tiles are ranges of the list.
-pub fn list<R: Arithmetic>(buffers: &mut Buffers<R>) {
+pub fn list<R: Real>(buffers: &mut Buffers<R>) {
     for w in buffers.list(2, buffers.round.listed.len()) {
         let work = buffers.round.works[w];
         let tiles = (work.n_scored as usize).div_ceil(TILE);
@@ -111,7 +111,7 @@ pub fn list<R: Arithmetic>(buffers: &mut Buffers<R>) {
 }
 
 /// Computes maxima and count of a tile.
-fn reduce<R: Arithmetic>(buffers: &mut Buffers<R>, w: usize, tile: usize, tile_scored: &[ScoredPoint<R>; TILE]) {
+fn reduce<R: Real>(buffers: &mut Buffers<R>, w: usize, tile: usize, tile_scored: &[ScoredPoint<R>; TILE]) {
     let mut most = ScoredPoint::<R>::nothing();
     let mut count = 0;
     for one in tile_scored {
