@@ -82,32 +82,24 @@ pub trait Domain: Send + Sync {
 /// What screens opened by [`Domain::open_together`] share; a failure is returned by their next calls.
 pub trait Together: Send + Sync {
     /// Prepares the next round.
-    fn prepare(&self);
+    fn prepare(&self) {}
 
     /// Sends the rounds that screens began since the last call.
-    fn send(&self);
+    fn send(&self) {}
 
     /// Waits for what was sent.
-    fn receive(&self);
+    fn receive(&self) {}
 
     /// Returns the counts of events so far that are not any one screen's.
-    fn counters(&self) -> Counters;
+    fn counters(&self) -> Counters {
+        Counters::default()
+    }
 }
 
 /// What screens share that share nothing.
 pub(crate) struct Apart;
 
-impl Together for Apart {
-    fn prepare(&self) {}
-
-    fn send(&self) {}
-
-    fn receive(&self) {}
-
-    fn counters(&self) -> Counters {
-        Counters::default()
-    }
-}
+impl Together for Apart {}
 
 /// Screens of trials in lockstep.
 pub trait Screen: Send {
@@ -116,7 +108,9 @@ pub trait Screen: Send {
     /// # Errors
     /// If [`BackendError::can_be_replaced`], the trials' states are unchanged and another backend can take over.
     /// [`BackendError::Untrusted`]: the device returned impossible data; its earlier answers may be wrong as well.
-    fn begin(&mut self, trials: &[TrialScore<'_>]) -> Result<(), BackendError>;
+    fn begin(&mut self, _trials: &[TrialScore<'_>]) -> Result<(), BackendError> {
+        Ok(())
+    }
 
     /// Ends the round that was begun with the same requests; writes each trial's candidates.
     ///

@@ -216,10 +216,6 @@ impl GramSource for TableGram {
     fn dense_column(&self, point: usize) -> Option<&[f64]> {
         Some(&self.values[point * self.n_points..(point + 1) * self.n_points])
     }
-
-    fn whole_column<'a>(&'a self, point: usize, _buffer: &'a mut [f64]) -> &'a [f64] {
-        &self.values[point * self.n_points..(point + 1) * self.n_points]
-    }
 }
 
 #[cfg(test)]

@@ -462,10 +462,6 @@ impl CpuScreen {
 }
 
 impl Screen for CpuScreen {
-    fn begin(&mut self, _trials: &[TrialScore<'_>]) -> Result<(), BackendError> {
-        Ok(())
-    }
-
     fn finish(&mut self, trials: &[TrialScore<'_>], out: &mut [Candidates]) -> Result<(), BackendError> {
         for request in trials {
             if self.trials[request.trial].is_none() && self.pruned[request.trial].is_none() {

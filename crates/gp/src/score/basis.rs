@@ -37,6 +37,9 @@ pub trait GramSource: Send + Sync + fmt::Debug {
 
     /// Returns all of `k(x_point, ·)`: of a table where there is one, otherwise computed into `buffer` of `n_points`.
     fn whole_column<'a>(&'a self, point: usize, buffer: &'a mut [f64]) -> &'a [f64] {
+        if let Some(column) = self.dense_column(point) {
+            return column;
+        }
         self.column(point, 0, buffer);
         buffer
     }
