@@ -15,7 +15,6 @@ use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-/// Callback for each failure.
 type FailureObserver = Arc<dyn Fn(&BackendError) + Send + Sync>;
 
 /// A backend with the CPU as its fallback.

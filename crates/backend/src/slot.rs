@@ -18,7 +18,6 @@ fn gamma(terms: usize, precision: Precision) -> f64 {
     share / (1.0 - share)
 }
 
-/// A basis as a slot reads it.
 #[derive(Clone, Copy)]
 pub struct SlotBasis<'a> {
     pub scale: &'a Scale,
@@ -76,7 +75,6 @@ impl SlotState {
         self.reset(prior, added, unit * largest_mean, largest_mean);
     }
 
-    /// Begins a round.
     pub fn begin_round(&mut self) {
         self.added = [0.0; 4];
     }
@@ -182,7 +180,6 @@ impl SlotState {
         true
     }
 
-    /// Returns the band of a round.
     pub fn band(&self, beta: f64, state: &StateError, precision: Precision) -> DeviceBand {
         let unit = precision.unit();
         let score = self.largest_mean + beta * (self.largest_variance * ROUNDED_UP).sqrt();

@@ -15,9 +15,6 @@ impl GpuNumber for f64 {}
 const PIECE: usize = 32 << 20;
 
 /// Creates a storage buffer of zeros.
-///
-/// # Errors
-/// If it exceeds the largest binding, or the device has no memory left.
 pub fn storage(shared: &GpuShared, label: &str, bytes: u64) -> Result<wgpu::Buffer, BackendError> {
     if shared.max_binding < bytes {
         return Err(BackendError::TooLarge {
@@ -65,7 +62,6 @@ pub struct GrowingBuffer {
 }
 
 impl GrowingBuffer {
-    /// Creates a buffer of `bytes` bytes at first.
     pub fn new(shared: &GpuShared, label: &'static str, bytes: u64) -> Result<Self, BackendError> {
         Ok(Self { label, buffer: storage(shared, label, bytes.min(shared.max_binding))? })
     }
@@ -95,7 +91,6 @@ pub struct UploadBuffer {
 }
 
 impl UploadBuffer {
-    /// Creates a buffer of `bytes` bytes at first.
     pub fn new(shared: &GpuShared, bytes: u64) -> Result<Self, BackendError> {
         Ok(Self { buffer: mapped_buffer(shared, bytes)?, mapping: None, copies: Vec::new() })
     }

@@ -39,7 +39,6 @@ const DISPATCHES: usize = 4;
 /// Points a feature, of the form of the posterior that a lane follows.
 const POINTS_A_FEATURE: usize = 2;
 
-/// Sizes of a lane.
 #[derive(Debug, Clone, Copy)]
 struct LaneSizes {
     at_rows: usize,
@@ -72,9 +71,6 @@ pub struct GpuRounds {
 
 impl GpuRounds {
     /// Stores a table of features.
-    ///
-    /// # Errors
-    /// If it does not fit.
     pub fn new(shared: &Arc<GpuShared>, domain: Arc<LoopDomain>) -> Result<Self, BackendError> {
         let n_features = domain.table.n_features;
         let features = filled(shared, "features by tiles", &domain.tiled_features())?;
@@ -226,9 +222,6 @@ impl DeviceLanes for GpuLanes {
 
 impl GpuLanes {
     /// Reads an answer.
-    ///
-    /// # Errors
-    /// If no lane can have played it.
     fn answer(&self, words: &[u32], rounds: u32) -> Result<LaneAnswer, BackendError> {
         let (header, actions) = words.split_at(ANSWER_HEADER);
         let &[stamp, n_played, status, tiles] = header else { return Err(BackendError::untrusted("gave no answer")) };

@@ -17,7 +17,6 @@ const SAMPLED_POINTS: usize = 32;
 
 /// A table in chunks of points, with a bound on its error beyond a rounding.
 pub struct DeviceTable {
-    /// One buffer per chunk.
     pub sources: Vec<wgpu::Buffer>,
     /// Absolute error bound.
     pub error: f64,

@@ -11,7 +11,6 @@ include!(concat!(env!("OUT_DIR"), "/shaders.rs"));
 #[derive(Debug)]
 pub struct Shader {
     pub name: &'static str,
-    /// Type in which it computes.
     pub real: Precision,
     /// Type of the table that it writes.
     pub out: Precision,
@@ -24,7 +23,6 @@ pub struct Shader {
     pub entries: &'static [Entry],
 }
 
-/// An entry point of a shader.
 #[derive(Debug)]
 pub struct Entry {
     pub name: &'static str,
@@ -41,12 +39,10 @@ pub struct Binding {
     pub number: u32,
 }
 
-/// A workgroup size.
 #[derive(Debug)]
 pub struct Size {
     /// Square root of the number of threads.
     pub side: u32,
-    /// WGSL constants for this size.
     pub constants: &'static str,
 }
 
@@ -71,7 +67,6 @@ pub struct Pass {
 }
 
 impl Pass {
-    /// Returns a pass of a round.
     pub fn new(shader: &'static str, entry: &'static str, precision: Precision) -> Self {
         Self { shader, entry, real: precision, out: precision }
     }
@@ -131,7 +126,6 @@ impl Pipeline {
         })
     }
 
-    /// Binds buffers by number.
     pub fn bind(&self, shared: &GpuShared, buffers: &[(u32, &wgpu::Buffer)]) -> Result<wgpu::BindGroup, BackendError> {
         let mut entries = Vec::with_capacity(self.bindings.len());
         for binding in self.bindings {

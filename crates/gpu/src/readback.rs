@@ -37,9 +37,6 @@ impl Health {
 
 /// Runs calls to the device and returns the device's errors in them.
 /// * `doing` — as in "compile the shader"
-///
-/// # Errors
-/// If the device rejects a call, is out of memory, or was lost before.
 pub fn guarded<T>(shared: &GpuShared, doing: &str, calls: impl FnOnce(&wgpu::Device) -> T) -> Result<T, BackendError> {
     shared.health.check()?;
     let device = &shared.device;
@@ -79,7 +76,6 @@ pub fn buffer(
     })
 }
 
-/// Report of a mapping.
 pub type Mapping = Receiver<Result<(), String>>;
 
 /// Adds the mapping of a buffer's first bytes to an encoder.
@@ -108,7 +104,6 @@ pub struct Pending {
 }
 
 impl Staging {
-    /// Creates a buffer of `bytes` bytes.
     pub fn new(shared: &GpuShared, bytes: u64) -> Result<Self, BackendError> {
         let usage = wgpu::BufferUsages::MAP_READ | wgpu::BufferUsages::COPY_DST;
         Ok(Self { buffer: buffer(shared, "allocate a buffer for answers", "staging", bytes, usage)? })
@@ -128,9 +123,6 @@ impl Staging {
 
 impl Pending {
     /// Waits for the submission and reads the bytes.
-    ///
-    /// # Errors
-    /// If the device hangs, is lost, or does not return the buffer.
     pub fn wait<T>(
         self,
         shared: &GpuShared,

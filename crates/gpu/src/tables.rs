@@ -22,7 +22,6 @@ const LIKELY_DIMENSION: usize = 8;
 pub struct TableSource {
     pub chunk: Chunk,
     pub shape: wgpu::Buffer,
-    /// Columns or coordinates.
     pub columns: wgpu::Buffer,
 }
 
@@ -41,9 +40,6 @@ pub struct GpuTables<R> {
 
 impl<R: GpuNumber> GpuTables<R> {
     /// Stores tables on a device.
-    ///
-    /// # Errors
-    /// If they do not fit, or no device formula evaluates the kernel.
     pub fn new(shared: &Arc<GpuShared>, basis: &Basis) -> Result<Self, BackendError> {
         let extent = Extent::new(basis.n_points());
         if extent.n_points == 0 || shared.max_groups < extent.n_tiles() {

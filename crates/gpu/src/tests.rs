@@ -12,7 +12,7 @@ use privateer_backend::reference::cases::{
     CaseDraws, OwnedWork, TestBasis, TestGram, answers, collect, factor, play_every_case, script, submit,
 };
 use privateer_backend::reference::referee::Referee;
-use privateer_backend::reference::{Arithmetic, ReferenceDevice, ReferencePlayer};
+use privateer_backend::reference::{ReferenceDevice, ReferencePlayer};
 use privateer_backend::{BackendError, UpdateKind};
 use privateer_gp::score::{KernelFamily, VarianceForm};
 use std::sync::OnceLock;
@@ -42,12 +42,7 @@ pub fn device() -> Option<Gpu> {
 }
 
 /// Plays a script on the device and on the reference device; returns the first error, if any.
-pub fn played<R: GpuNumber + Arithmetic>(
-    gpu: &Gpu,
-    basis: &TestBasis,
-    n_slots: usize,
-    rounds: &[Vec<OwnedWork>],
-) -> Result<(), String> {
+pub fn played<R: GpuNumber>(gpu: &Gpu, basis: &TestBasis, n_slots: usize, rounds: &[Vec<OwnedWork>]) -> Result<(), String> {
     let tables = GpuTables::<R>::new(gpu.shared(), &basis.to_basis()).expect("tables");
     let mut slots = GpuSlots::<R>::new(&tables, n_slots).expect("slots");
     let reference = if gpu.shared().has_f64 { ReferenceDevice::default() } else { ReferenceDevice::default().without_f64() };

@@ -13,7 +13,6 @@ pub struct Workgroup {
     pub at: usize,
 }
 
-/// Limits of a workgroup.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct WorkgroupLimits {
     pub threads: u32,

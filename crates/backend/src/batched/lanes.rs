@@ -79,7 +79,6 @@ impl Lanes {
         self.state().round()
     }
 
-    /// Sets the points of one lane; see [`DeviceSlots::set_points`].
     pub fn set_points(&self, lane: usize, gram: &dyn GramSource) -> Result<f64, BackendError> {
         self.state().slots.as_mut().map_err(|error| error.clone())?.set_points(lane, gram)
     }
@@ -104,9 +103,6 @@ impl Lanes {
     }
 
     /// Returns the answers to the last submission, and the place of the first one of this screen.
-    ///
-    /// # Errors
-    /// If the device failed, or the screen's works were not sent.
     pub fn answers(&self, first: usize) -> Result<(Arc<Answers>, usize), BackendError> {
         let state = self.state();
         state.slots.as_ref().map_err(Clone::clone)?;
@@ -117,9 +113,6 @@ impl Lanes {
     /// Sends the works of one screen again, and waits for its answers. The others' are not in flight.
     ///
     /// * `pack` — packs them, given the round's stamp
-    ///
-    /// # Errors
-    /// If the device failed, or a work does not fit.
     pub fn again(
         &self,
         pack: impl FnOnce(&LanesRound, &mut Parcel) -> Result<(), BackendError>,

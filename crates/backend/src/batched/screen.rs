@@ -101,7 +101,6 @@ impl BatchedScreen {
         Ok(own)
     }
 
-    /// Returns the band that is sent to the device.
     fn band(&self, request: &TrialScore<'_>) -> DeviceBand {
         match self.shared.band {
             Band::Zero => DeviceBand::default(),

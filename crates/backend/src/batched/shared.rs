@@ -73,7 +73,6 @@ impl BatchedShared {
         (self.may_double && precision == Precision::F32).then_some(MemorySizes { n: table.n_points, m: table.n_features })
     }
 
-    /// Returns the tables in a type.
     pub fn tables(&self, precision: Precision) -> Result<&dyn Tables, BackendError> {
         let made = self.tables[precision as usize].get_or_init(|| self.device.tables(&self.basis, precision));
         made.as_ref().map(AsRef::as_ref).map_err(Clone::clone)

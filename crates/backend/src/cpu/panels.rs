@@ -8,7 +8,6 @@ use privateer_gp::score::FeatureTable;
 use privateer_numerics::vectorised;
 use pulp::Simd;
 
-/// Points per panel.
 const POINTS: usize = 32;
 
 /// A feature table in panels; the last one repeats the last point.

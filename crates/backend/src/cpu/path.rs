@@ -126,9 +126,7 @@ pub fn prunes(basis: &Basis, n_points: usize) -> bool {
 /// Counted multiply-adds of a trial with block pruning, and estimated ones of the dense path.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct PathCost {
-    /// With block pruning.
     pub work: usize,
-    /// On the dense path.
     pub dense: usize,
     /// Number of candidates beyond the first, summed over rounds.
     pub extra: usize,

@@ -16,7 +16,6 @@ vectorised! {
     }
 }
 
-/// Columns in a group of [`grouped_sum`].
 pub const GROUP: usize = 16;
 
 /// Returns the most roundings of a product in a [`grouped_sum`] of `n` terms, its own included.

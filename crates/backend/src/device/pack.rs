@@ -311,9 +311,6 @@ impl<R: Real> Packed<R> {
     }
 
     /// Adds the work of a slot beyond those added so far.
-    ///
-    /// # Errors
-    /// If the work does not fit the slots: their number, the length of a row, of a factor or of an upload.
     fn add(&mut self, shape: &SlotShape, stamp: u32, slot: &SlotWork<'_>) -> Result<(), BackendError> {
         let fault = |what: &str| {
             Err(BackendError::unsuitable(format!("the round of slot {} does not fit the device: {what}", slot.slot)))

@@ -309,7 +309,6 @@ impl CovariancePosterior {
     }
 }
 
-/// Returns `f` of a streak.
 fn fall(streak: &CovarianceStreak, variance: f64, ridge: f64) -> f64 {
     streak.count as f64 / (ridge + streak.count as f64 * variance)
 }

@@ -28,7 +28,6 @@ pub struct RoundingSetting {
 /// Magnitudes since a state was made or rebuilt.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct RunningError {
-    /// Observations in all.
     observations: f64,
     /// Largest norm of `theta` and of the current streak's part in the mean.
     largest_theta: f64,

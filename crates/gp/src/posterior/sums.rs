@@ -31,7 +31,6 @@ pub struct SumsPosterior {
     taken: u64,
     /// Scratch space: `V`, then its upper factor.
     upper: Vec<f64>,
-    /// Diagonal of the factor.
     pub(super) diagonal: Vec<f64>,
     pub(super) weights: Vec<f64>,
     /// `R`, row-major.

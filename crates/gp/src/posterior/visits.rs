@@ -12,7 +12,6 @@ pub struct Visits {
     pub counts: Vec<u64>,
     /// Sum of the rewards at each point.
     pub sums: Vec<f64>,
-    /// Slot of each point.
     slots: BTreeMap<u32, u32>,
 }
 

@@ -70,7 +70,6 @@ impl WithSimd for BestOfTable<'_> {
     }
 }
 
-/// Returns whether the mask holds for a lane.
 #[inline(always)]
 fn any<S: Simd>(simd: S, mask: S::m64s) -> bool {
     if 1 < S::F64_LANES && size_of::<S::m64s>() == 1 {

@@ -2,7 +2,6 @@
 
 use crate::vectorised;
 
-/// Number of columns of a panel.
 const PANEL: usize = 16;
 /// Number of rows of a tile of the result, which has the columns of a panel.
 const ROWS: usize = 4;

@@ -235,7 +235,6 @@ mod tests {
         assert_eq!(first.len(), 9);
     }
 
-    /// Words that are drawn together are those drawn one by one.
     #[test]
     fn many_words_are_those_drawn_alone() {
         let fresh = || Streams::new(7, "rkhs").of(0, Purpose::Noise);
@@ -247,7 +246,6 @@ mod tests {
         }
     }
 
-    /// Words of several streams that are drawn together are those of each.
     #[test]
     fn words_of_several_streams_are_those_of_each() {
         let fresh = |trial| Streams::new(7, "rkhs").of(trial, Purpose::Noise);

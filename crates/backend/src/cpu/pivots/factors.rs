@@ -11,7 +11,6 @@ pub const ROWS: usize = 4;
 /// Number of interleaved trials.
 pub const LANES: usize = 16;
 
-/// One number for each of sixteen trials.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 #[repr(C, align(64))]
 pub struct Sixteen(pub [f32; LANES]);

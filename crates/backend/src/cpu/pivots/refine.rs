@@ -12,7 +12,6 @@ use crate::scale::Scale;
 use privateer_gp::score::FeatureTable;
 use privateer_numerics::vectorised;
 
-/// The tables of a screen.
 #[derive(Clone, Copy)]
 pub struct PivotTables<'a> {
     pub by: &'a Interpolation,
@@ -44,7 +43,6 @@ pub struct Fine {
 pub struct Alone<'a> {
     tables: PivotTables<'a>,
     fine: Fine,
-    /// Forms at the pivots.
     forms: Vec<f64>,
     weights: Vec<f64>,
 }

@@ -35,7 +35,6 @@ pub struct PivotScreen {
 #[derive(Debug, Default)]
 struct LaneGroup {
     factors: FactorLanes,
-    /// Forms at the pivots.
     forms: Vec<Sixteen>,
     ends: LaneEnds,
     best_lower: Sixteen,
@@ -52,7 +51,6 @@ struct CandidateTile {
     scores: [Sixteen; POINTS],
 }
 
-/// One trial of a round.
 pub struct AskedTrial<'a> {
     pub request: TrialScore<'a>,
     pub factor: Factor<'a>,

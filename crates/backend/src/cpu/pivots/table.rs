@@ -13,7 +13,6 @@ use std::ops::Range;
 
 /// Points in a block.
 const SIZE: usize = 16 * POINTS;
-/// Largest number of chosen points in a block.
 const MOST_CHOSEN: usize = 3 * POINTS;
 /// Residual at which the choice in a block ends, as a share of `max |phi|²`.
 ///
@@ -70,7 +69,6 @@ struct BlockPivots {
 }
 
 impl PivotTable {
-    /// Builds the table from the interpolation of a feature table.
     pub fn new(by: &Interpolation, table: &FeatureTable) -> Self {
         Self::with_blocks_below(0.7, by, table)
     }

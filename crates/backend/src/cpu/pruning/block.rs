@@ -47,12 +47,10 @@ impl Block {
         (self.streak, self.squares, self.steps) = (0, 0.0, 0.0);
     }
 
-    /// Returns the number of columns.
     pub fn n_columns(&self) -> usize {
         self.columns.first().map_or(0, Vec::len)
     }
 
-    /// Returns the bytes that are allocated for columns.
     pub fn column_bytes(&self) -> usize {
         self.columns.iter().map(|part| size_of::<[f64; PART]>() * part.capacity()).sum()
     }

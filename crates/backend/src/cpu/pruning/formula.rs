@@ -105,7 +105,6 @@ impl Formula {
         radii
     }
 
-    /// Returns the centre of a block and its radius.
     fn centre(&self, block: usize, order: &BlockOrder) -> (u32, f64) {
         let size = order.size;
         let values = self.vectors.block(block, size);

@@ -13,7 +13,6 @@ pub fn is_fused<S: Simd>() -> bool {
     cfg!(target_arch = "x86_64") && 4 <= S::F64_LANES
 }
 
-/// Returns `a b + c`.
 #[inline(always)]
 pub fn multiply_add<const FUSED: bool>(a: f64, b: f64, c: f64) -> f64 {
     if FUSED { a.mul_add(b, c) } else { a * b + c }
@@ -59,7 +58,6 @@ pub fn multiply_sum<const FUSED: bool>(weights: &[f64], columns: &[f64], out: &m
     }
 }
 
-/// Computes one part of [`weighted_sum`].
 #[inline(always)]
 fn sum_of_part<const FUSED: bool>(weights: &[f64], columns: &[f64], part: usize, parts: usize) -> [f64; LANES] {
     let mut sum = [0.0; LANES];

@@ -27,11 +27,9 @@ pub struct View {
 /// Number of reference points of a block of a lattice.
 const CORNERS: usize = 4;
 
-/// Reference points of each block.
 #[derive(Debug)]
 pub struct ReferencePoints {
     pub views: Vec<View>,
-    /// Number of reference points per block.
     pub corners: usize,
     pub n: usize,
     /// First view of each block.
@@ -39,7 +37,6 @@ pub struct ReferencePoints {
 }
 
 impl ReferencePoints {
-    /// Assigns one reference point to each block.
     pub fn centres(n_blocks: usize) -> Self {
         Self {
             views: vec![View { corner: 0, first_block: 0, blocks: n_blocks, first_reference_point: 0 }],

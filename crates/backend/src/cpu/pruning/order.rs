@@ -19,13 +19,11 @@ const COUNTERS: usize = 16;
 /// Points by block; the last block repeats its last point.
 #[derive(Debug)]
 pub struct BlockOrder {
-    /// Points in a block.
     pub size: usize,
     /// `n_blocks x size`: indices of points.
     pub points: Vec<u32>,
     /// Block of every point, and its position in the block.
     pub places: Vec<(u32, u32)>,
-    /// The strips, if blocks are in strips.
     pub strips: Option<Strips>,
 }
 

@@ -137,7 +137,6 @@ struct Tile<'a> {
 }
 
 impl Tile<'_> {
-    /// Writes N SIMD vectors of each row.
     #[inline(always)]
     fn write<S: Simd, const N: usize>(self, simd: S, vector: usize, rows: &mut [&mut [S::f64s]; ROWS]) {
         let mut sums = [[simd.splat_f64s(0.0); N]; ROWS];

@@ -13,7 +13,6 @@ use privateer_numerics::linalg::{GrowingCholesky, add_scaled, dot};
 pub struct AveragedObservation {
     pub point: u32,
     pub count: u64,
-    /// Average of the rewards.
     pub average: f64,
     pub ridge: f64,
 }

@@ -114,7 +114,6 @@ impl PrunedTrial {
         true
     }
 
-    /// Scores a block and returns its largest score.
     fn score(&mut self, block: usize, beta: f64, errors: ScoreErrors) -> f64 {
         let (score, square) = self.take(block, beta);
         self.bounds.blocks.now[block] = f64::NEG_INFINITY;

@@ -111,7 +111,6 @@ impl Source {
         self.factors.iter().map(|factor| factor.q).sum()
     }
 
-    /// Returns `k(a, b)`.
     pub fn entry(&self, a: usize, b: usize) -> f64 {
         self.factors.iter().map(|factor| dot(factor.row(a), factor.row(b))).product()
     }

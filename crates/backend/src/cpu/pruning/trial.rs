@@ -57,7 +57,6 @@ pub enum PruningOutcome {
 /// Most of it is columns, and new pages from the operating system cost as much as filling them.
 pub type Spare = Vec<Block>;
 
-/// State of one trial.
 pub struct PrunedTrial {
     pub(super) shared: Arc<Blocks>,
     pub(super) history: History,

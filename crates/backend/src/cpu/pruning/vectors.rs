@@ -9,7 +9,6 @@ use std::sync::Arc;
 /// Vectors of the points of a domain and of the reference points.
 #[derive(Debug)]
 pub struct BlockVectors {
-    /// Length of a vector.
     pub q: usize,
     rows: VectorRows,
     /// `n_blocks x q x size`: the same by block, each component contiguous over a block's points; empty for a table of more than
@@ -23,7 +22,6 @@ pub struct BlockVectors {
 #[derive(Debug)]
 pub enum VectorRows {
     Own(Vec<f64>),
-    /// The vectors are the features.
     Table(Arc<FeatureTable>),
 }
 
@@ -65,7 +63,6 @@ impl BlockVectors {
         }
     }
 
-    /// Returns the vector of a point.
     pub fn row(&self, point: usize) -> &[f64] {
         &self.rows()[point * self.q..][..self.q]
     }
@@ -76,7 +73,6 @@ impl BlockVectors {
         self.blocks = Vec::new();
     }
 
-    /// Returns whether [`BlockVectors::block`] has the vectors.
     pub fn is_by_block(&self) -> bool {
         !self.blocks.is_empty()
     }

@@ -54,7 +54,6 @@ pub struct Checks {
 }
 
 impl Checks {
-    /// Creates the values of the prior.
     pub fn new(grid: Arc<InterpolationGrid>, prior: f64) -> Self {
         let n = grid.counts[0] * grid.counts[1];
         Self {
@@ -176,7 +175,6 @@ mod tests {
         Arc::new(QuadratureMap::new(&kernel, &extents(&points), form).expect("a map").table(&points, None))
     }
 
-    /// The grid that the blocks of a table check from.
     fn grid(blocks: &Blocks, table: &FeatureTable) -> InterpolationGrid {
         let Covariance::Features(source) = &blocks.source else { panic!("the blocks are of features") };
         assert!(blocks.checks.is_some());
