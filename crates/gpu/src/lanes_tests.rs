@@ -4,7 +4,7 @@ use super::device::{Gpu, GpuOptions};
 use super::lanes::GpuRounds;
 use super::tests::{device, open, open_replaced};
 use privateer_backend::device::{DeviceRounds, LoopDomain};
-use privateer_backend::reference::cases::{CaseDraws, TestBasis};
+use privateer_backend::reference::cases::{CaseDraws, TestBasis, doubled};
 use privateer_backend::reference::trial::LoopTrial;
 use privateer_backend::{LaneAnswer, LaneJob, LaneRound, MOST_ROUNDS};
 use privateer_gp::score::{Basis, FeatureTable};
@@ -29,7 +29,7 @@ struct Play {
 }
 
 impl Trials {
-    fn new(draws: &mut CaseDraws, table: FeatureTable, ridge: f64, beta: f64, n_lanes: usize, n_rounds: usize) -> Self {
+    fn new(draws: &mut CaseDraws, table: Arc<FeatureTable>, ridge: f64, beta: f64, n_lanes: usize, n_rounds: usize) -> Self {
         let function = |draws: &mut CaseDraws| {
             let weights = draws.numbers(table.n_features, -1.0, 1.0);
             let row = |x| table.row(x).iter().zip(&weights).map(|(c, w)| c * w).sum();
@@ -38,7 +38,7 @@ impl Trials {
         let functions = (0..n_lanes).map(|_| Arc::new(function(draws))).collect();
         let noise = |draws: &mut CaseDraws| (draws.number(-0.1, 0.1), draws.number(-0.1, 0.1));
         let noise = (0..n_lanes).map(|_| (0..n_rounds).map(|_| noise(draws)).collect()).collect();
-        let domain = Arc::new(LoopDomain::new(&Basis::Table(Arc::new(table))).expect("features"));
+        let domain = Arc::new(LoopDomain::new(&Basis::Table(table)).expect("features"));
         Self { domain, ridge, functions, beta, noise }
     }
 
@@ -119,20 +119,6 @@ impl Trials {
     }
 }
 
-fn smooth(draws: &mut CaseDraws, n: usize) -> FeatureTable {
-    match TestBasis::fourier(draws, n, 12, 2) {
-        TestBasis::Features(table) => (*table).clone(),
-        _ => unreachable!("features"),
-    }
-}
-
-/// Every point twice; the later ones score higher, by less than the tolerance of ties.
-fn doubled(table: &FeatureTable) -> FeatureTable {
-    let later: Vec<f64> = table.values.iter().map(|value| value * (1.0 + 1e-13)).collect();
-    let (values, residual) = ([&table.values[..], &later].concat(), [&table.residual[..]; 2].concat());
-    FeatureTable { n_points: 2 * table.n_points, values, residual, form: None, ..table.clone() }
-}
-
 /// The shader names the actions and leaves the rounds that the plain loop does, whatever the number of rounds of a job.
 #[test]
 fn the_shader_plays_as_the_loop_does() {
@@ -142,7 +128,7 @@ fn the_shader_plays_as_the_loop_does() {
     for (ridge, beta, twice) in
         [(1e-2, 2.0, false), (1e-2, 0.0, false), (1e-2, 2.0, true), (1e-4, 0.5, false), (1e-6, 2.0, false)]
     {
-        let table = smooth(&mut draws, 700);
+        let table = TestBasis::smooth(&mut draws, 700);
         let table = if twice { doubled(&table) } else { table };
         let trials = Trials::new(&mut draws, table, ridge, beta, 3, 80);
         let by_loop: Vec<Play> = (0..3).map(|lane| trials.by_loop(lane)).collect();
@@ -166,7 +152,7 @@ fn fewer_threads_play_the_same() {
             return;
         }
         let mut draws = CaseDraws(62);
-        let table = doubled(&smooth(&mut draws, 300));
+        let table = doubled(&TestBasis::smooth(&mut draws, 300));
         let trials = Trials::new(&mut draws, table, 1e-4, 0.5, 2, 40);
         let (plays, _) = trials.by_device(&gpu, 16);
         assert_eq!(plays, (0..2).map(|lane| trials.by_loop(lane)).collect::<Vec<_>>());
@@ -178,7 +164,7 @@ fn fewer_threads_play_the_same() {
 fn a_tie_rule_by_the_highest_index_is_noticed() {
     let Some(gpu) = open_replaced("trial", "< index)", "> index)", None).filter(|gpu| gpu.shared().has_f64) else { return };
     let mut draws = CaseDraws(63);
-    let table = doubled(&smooth(&mut draws, 300));
+    let table = doubled(&TestBasis::smooth(&mut draws, 300));
     let trials = Trials::new(&mut draws, table, 1e-2, 2.0, 1, 40);
     assert_ne!(trials.by_device(&gpu, 16).0[0].actions, trials.by_loop(0).actions);
 }

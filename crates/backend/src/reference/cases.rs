@@ -142,6 +142,17 @@ impl TestBasis {
         Self::Features(Arc::new(FeatureTable { n_points, n_features, values, residual, kernel_error: 0.0, form: Some(form) }))
     }
 
+    /// Generates Fourier features with their formula, of 12 frequencies in the plane.
+    pub fn smooth(draws: &mut CaseDraws, n_points: usize) -> Arc<FeatureTable> {
+        Self::fourier(draws, n_points, 12, 2).table()
+    }
+
+    /// Returns the features.
+    pub fn table(self) -> Arc<FeatureTable> {
+        let Self::Features(table) = self else { unreachable!("features") };
+        table
+    }
+
     /// Returns the basis in the form that backends take.
     pub fn to_basis(&self) -> Basis {
         match self {
@@ -187,6 +198,13 @@ impl TestBasis {
             Self::Own(grams) => (grams[slot].diagonal(x), 0.0),
         }
     }
+}
+
+/// Features in which every point stands twice; the later ones score higher, by less than the tolerance of ties.
+pub fn doubled(table: &FeatureTable) -> Arc<FeatureTable> {
+    let later: Vec<f64> = table.values.iter().map(|value| value * (1.0 + 1e-13)).collect();
+    let (values, residual) = ([&table.values[..], &later].concat(), [&table.residual[..]; 2].concat());
+    Arc::new(FeatureTable { n_points: 2 * table.n_points, values, residual, form: None, ..table.clone() })
 }
 
 /// [`SlotWork`] with owned data.

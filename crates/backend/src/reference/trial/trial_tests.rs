@@ -3,7 +3,7 @@
 use super::LoopTrial;
 use super::posterior::LoopPosterior;
 use crate::device::loop_domain::LoopDomain;
-use crate::reference::cases::{CaseDraws, TestBasis};
+use crate::reference::cases::{CaseDraws, TestBasis, doubled};
 use crate::{Backend, Cpu, Screen};
 use privateer_gp::posterior::{FeaturePosterior, Posterior};
 use privateer_gp::score::{Basis, Candidates, FeatureTable, ScoreModel, TrialScore, lowest_within_tie};
@@ -81,35 +81,19 @@ impl Surroundings {
     }
 }
 
-/// Features in which every point stands twice; the later ones score higher, by less than the tolerance of ties.
-fn doubled(table: &FeatureTable) -> Arc<FeatureTable> {
-    let later: Vec<f64> = table.values.iter().map(|value| value * (1.0 + 1e-13)).collect();
-    let (values, residual) = ([&table.values[..], &later].concat(), [&table.residual[..]; 2].concat());
-    Arc::new(FeatureTable { n_points: 2 * table.n_points, values, residual, form: None, ..table.clone() })
-}
-
-fn features(basis: TestBasis) -> Arc<FeatureTable> {
-    let TestBasis::Features(table) = basis else { unreachable!("features") };
-    table
-}
-
-fn smooth(draws: &mut CaseDraws, n: usize) -> Arc<FeatureTable> {
-    features(TestBasis::fourier(draws, n, 12, 2))
-}
-
 /// Every certified action is the host's, over random tables and hard ones; nearly all rounds are certified.
 #[test]
 fn certified_actions_are_those_of_the_host() {
     let mut draws = CaseDraws(54);
     let mut cases = Vec::new();
     for (ridge, beta) in [(1e-2, 2.0), (1e-2, 0.0), (1e-4, 0.5), (1e-6, 2.0)] {
-        let table = smooth(&mut draws, 700);
+        let table = TestBasis::smooth(&mut draws, 700);
         if 1e-6 < ridge {
             // Below, the distance exceeds the tolerance, and no tie is certain.
             cases.push((doubled(&table), ridge, beta));
         }
         cases.push((table, ridge, beta));
-        cases.push((features(TestBasis::features(&mut draws, 300, 7)), ridge, beta));
+        cases.push((TestBasis::features(&mut draws, 300, 7).table(), ridge, beta));
     }
     for (case, (table, ridge, beta)) in cases.into_iter().enumerate() {
         let around = Surroundings::new(&mut draws, table, ridge, beta, 60);
@@ -124,7 +108,7 @@ fn certified_actions_are_those_of_the_host() {
 #[test]
 fn a_ridge_without_a_bound_is_not_decided() {
     let mut draws = CaseDraws(57);
-    let table = smooth(&mut draws, 300);
+    let table = TestBasis::smooth(&mut draws, 300);
     let mut trial = LoopTrial::new(Arc::new(LoopDomain::new(&Basis::Table(table)).expect("features")), 1e-13);
     trial.observe(5, 0.1);
     assert_eq!(trial.decide(2.0), None);
@@ -135,7 +119,7 @@ fn a_ridge_without_a_bound_is_not_decided() {
 fn the_distance_bounds_what_the_models_differ_by() {
     let mut draws = CaseDraws(58);
     for ridge in [1e-2, 1e-4, 1e-6] {
-        let table = smooth(&mut draws, 600);
+        let table = TestBasis::smooth(&mut draws, 600);
         let domain = LoopDomain::new(&Basis::Table(Arc::clone(&table))).expect("features");
         let (mut own, mut host) = (LoopPosterior::new(&domain, ridge), FeaturePosterior::new(table, ridge));
         let mut differs = false;
