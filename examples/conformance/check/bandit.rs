@@ -1,6 +1,6 @@
 //! Registered policies on stored problems, and whole runs of them through the CPU backend on stored rewards.
 
-use super::read::{Read, all, get, kernel, last_true, line, list, rounds, stated};
+use super::read::{Read, all, ensure, get, kernel, last_true, line, list, rounds, stated};
 use privateer::engine::decide;
 use privateer::policy::moma_gp_ucb::median_distances;
 use privateer::policy::{
@@ -21,27 +21,6 @@ use privateer_privacy::{Budget, Calibration, Query, Raw, Released, Request, Rewa
 use serde_json::{Value, json};
 use std::sync::Arc;
 
-/// What a policy reads of the problem; the names are those of the files.
-#[derive(Debug, Clone)]
-pub struct Terms {
-    /// B.
-    pub bound: f64,
-    /// R.
-    pub noise_bound: f64,
-    /// lam.
-    pub ridge: f64,
-    /// delta of the confidence bound.
-    pub failure_prob: f64,
-    /// approx_eps.
-    pub accuracy: f64,
-    /// v and c.
-    pub moments: [Option<f64>; 2],
-    /// T.
-    pub rounds: u64,
-    /// The noise of rewards.
-    pub noise: Noise,
-}
-
 /// How rewards are noisy.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Noise {
@@ -53,12 +32,20 @@ pub enum Noise {
     Heavy,
 }
 
+/// What a policy reads of the problem: a row with B, R, lam, delta, approx_eps and T, and v and c under `Noise::Heavy`.
+pub struct Terms {
+    row: Value,
+    bound: f64,
+    noise_bound: f64,
+    pub ridge: f64,
+    pub rounds: u64,
+    pub noise: Noise,
+}
+
 impl Terms {
-    /// Reads a row that states all of them, but for the noise.
     pub fn read(row: &Value, noise: Noise) -> Read<Self> {
-        let [bound, noise_bound, ridge, failure_prob, accuracy] = all(row, ["B", "R", "lam", "delta", "approx_eps"])?;
-        let moments = [get(row, "v")?, get(row, "c")?];
-        Ok(Self { bound, noise_bound, ridge, failure_prob, accuracy, moments, rounds: rounds(row, "T")?, noise })
+        let [bound, noise_bound, ridge] = all(row, ["B", "R", "lam"])?;
+        Ok(Self { row: row.clone(), bound, noise_bound, ridge, rounds: rounds(row, "T")?, noise })
     }
 
     /// What a policy is told of the problem, such that the formulas of the noise follow.
@@ -81,15 +68,15 @@ impl Terms {
         (kernel, points): (Arc<dyn Kernel>, Points),
         (scale, dictionary, users): (f64, &[f64], Option<u64>),
     ) -> Read<Box<dyn PolicyMaker>> {
-        let beta = json!({ "kind": "scaled", "factor": scale });
-        let mut keys = json!({ "initial": "lowest-index", "ridge": self.ridge, "failure_prob": self.failure_prob, "beta": beta });
+        let (row, beta) = (&self.row, json!({ "kind": "scaled", "factor": scale }));
+        let mut keys = json!({ "initial": "lowest-index", "ridge": row["lam"], "failure_prob": row["delta"], "beta": beta });
         match policy {
-            "moma-gp-ucb" if self.noise == Noise::Heavy => keys["noise_moment"] = json!(self.moments[1].unwrap_or(0.0)),
-            "tgp-ucb" | "ata-gp-ucb" if self.noise == Noise::Heavy => keys["moment"] = json!(self.moments[0].unwrap_or(0.0)),
+            "moma-gp-ucb" if self.noise == Noise::Heavy => keys["noise_moment"] = row["c"].clone(),
+            "tgp-ucb" | "ata-gp-ucb" if self.noise == Noise::Heavy => keys["moment"] = row["v"].clone(),
             _ => {}
         }
         if ["ata-gp-ucb", "moma-gp-ucb"].contains(&policy) {
-            keys["accuracy"] = json!(self.accuracy);
+            keys["accuracy"] = row["approx_eps"].clone();
             if !dictionary.is_empty() {
                 keys["resample"] = json!({ "kind": "fixed", "points": dictionary });
             }
@@ -151,6 +138,11 @@ fn written(value: &Value) -> Node {
         Value::Bool(flag) => Written::Bool(*flag),
         number => number.as_i64().map_or_else(|| Written::Float(number.as_f64().unwrap_or(f64::NAN)), Written::Integer),
     })
+}
+
+/// The model of a policy.
+pub fn scores(policy: &mut dyn Policy) -> Read<&dyn ScoreModel> {
+    Ok(policy.scores().ok_or("the policy has no model")?)
 }
 
 /// The streams of a policy that draws nothing.
@@ -217,7 +209,7 @@ pub fn level_over(terms: &Terms, m: usize) -> Read<f64> {
         let mut policy = maker.make(&terms.setting())?;
         policy.propose(&mut unused_streams());
         policy.update(0, &released(reward)?);
-        let mean = policy.scores().ok_or("the policy has no model")?.exact(0).mean;
+        let mean = scores(policy.as_mut())?.exact(0).mean;
         Ok(0.5 * reward < mean * (1.0 + terms.ridge))
     };
     // The only coordinate of V^{-1/2} phi that is not 0 is 1/sqrt(1 + ridge).
@@ -260,22 +252,18 @@ fn play(file: &Value, run: &Value, name: &str) -> Read<Value> {
     let mut epochs = users.map(|users| Epochs::new(&gram, terms.ridge, &dictionary, users as usize));
     let mut screen = screen(maker.as_ref())?;
     let mut policy = maker.make(&terms.setting())?;
-    let (mut idx, mut betas, mut truncated, mut epoch_points) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
-    let (mut means_after, mut chosen, mut distances) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut played, mut truncated, mut means_after) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut chosen, mut distances) = (Vec::new(), Vec::new());
     for (round, draw) in (1u64..).zip(draws) {
         let (point, beta) = ask(policy.as_mut(), screen.as_mut(), None)?;
-        if beta.is_none() && (round - 1) % epoch == 0 {
-            return Err(format!("round {round} is not scored").into());
-        }
-        epoch_points.extend(beta.map(|_| point));
-        betas.extend(beta);
-        let (before, reward) = (policy.scores().ok_or("the policy has no model")?.exact(point), values[point] + draw);
+        ensure(beta.is_some() || (round - 1) % epoch != 0, "the first round of an epoch is not scored")?;
+        let (before, reward) = (scores(policy.as_mut())?.exact(point), values[point] + draw);
         policy.update(point, &released(reward)?);
-        let model = policy.scores().ok_or("the policy has no model")?;
+        let model = scores(policy.as_mut())?;
         if is_truncated(before, model.exact(point).mean, reward, terms.ridge) {
             truncated.push(round);
         }
-        idx.push(point);
+        played.push((point, beta));
         if MEANS_AFTER.contains(&round) {
             means_after.extend((0..n).map(|point| model.exact(point).mean));
         }
@@ -286,8 +274,11 @@ fn play(file: &Value, run: &Value, name: &str) -> Read<Value> {
             chosen.push(estimate);
         }
     }
-    let model = policy.scores().ok_or("the policy has no model")?;
+    let model = scores(policy.as_mut())?;
     let (means, variances): (Vec<f64>, Vec<f64>) = (0..n).map(|point| model.exact(point)).map(|m| (m.mean, m.variance)).unzip();
+    let idx: Vec<usize> = played.iter().map(|(point, _)| *point).collect();
+    let (epoch_points, betas): (Vec<usize>, Vec<f64>) =
+        played.into_iter().filter_map(|(point, beta)| Some((point, beta?))).unzip();
     // Over a fixed dictionary the number of features, and with it beta, is the same from the second update on.
     let mut found = stated(
         json!({
@@ -305,9 +296,7 @@ fn play(file: &Value, run: &Value, name: &str) -> Read<Value> {
     if name.starts_with("ata") {
         // One level for all rounds: the dictionary is fixed.
         found["b_tau"] = json!(level_over(&terms, model.basis_points().len())?);
-        if !run["theta_final"].is_null() {
-            found["theta_final"] = json!(theta(gram.as_ref(), model)?);
-        }
+        found["theta_final"] = json!(theta(gram.as_ref(), model)?);
     }
     (found["idx"], found["mean_final"], found["var_final"]) = (json!(idx), json!(means), json!(variances));
     Ok(found)

@@ -1,7 +1,7 @@
 //! Calibrations and betas: the Gaussian budget, the Laplace scale, the betas and levels of all policies, `q` and `k`. The
 //! constants v, c and K of the files stand in those betas.
 
-use super::bandit::{Noise, Terms, apart, level_over, mechanism, released, unused, unused_streams};
+use super::bandit::{Noise, Terms, apart, level_over, mechanism, released, scores, unused, unused_streams};
 use super::joint::{joint_spectrum, local_spectrum};
 use super::read::{Read, all, budget, each, get, last_true, rounds};
 use privateer::policy::{Policy, PolicyStreams, Proposal};
@@ -43,13 +43,12 @@ fn gaussian(row: &Value) -> Read<Value> {
     let (x, u) = (dubey2021_local::sigma_gram(a, b), dubey2021_local::sigma_reward_bounded(1.0, a, b));
     let mut local = local_spectrum((x, u), m, rounds, zeta);
     (local["sigma_x"], local["sigma_u"]) = (json!(x), json!(u));
-    let (gram, reward) = dubey2021_local::corrected_sensitivities(1.0, a, b);
     let proof = dubey2021::sigma_of_the_proof(n, l, a, b);
     Ok(json!({
         "n": n,
         "zcdp_rho": rho,
         "gdp_mu": mu,
-        "local_replacement": [gram, reward],
+        "local_replacement": dubey2021_local::corrected_sensitivities(1.0, a, b),
         "sigma": {
             "proof": proof,
             "statement": dubey2021::sigma_of_the_statement(n, l, a, b),
@@ -73,15 +72,14 @@ fn local(row: &Value) -> Read<Value> {
     };
     let scale = epsilon.map(scale).transpose()?;
     let terms = Terms::read(row, scale.map_or(Noise::Heavy, Noise::Laplace))?;
-    let bounded = Terms { noise: Noise::Bounded, ..terms.clone() };
-    let igp = IGP.map(|(round, gain)| beta_at(&bounded, "igp-ucb", round, gain)).into_iter().collect::<Read<Vec<f64>>>()?;
-    let tgp = each(row, "tgp_beta", |at| Ok(json!({ "beta": beta_at(&terms, "tgp-ucb", rounds(at, "t")?, get(at, "info")?)? })))?;
-    let tgp_levels = LEVELS.map(|round| level(&terms, round)).into_iter().collect::<Read<Vec<f64>>>()?;
+    let bounded = Terms::read(row, Noise::Bounded)?;
+    let igp = |(round, gain)| beta(standing(&bounded, "igp-ucb", round, gain)?);
+    let tgp = |at: &Value| beta(standing(&terms, "tgp-ucb", rounds(at, "t")?, get(at, "info")?)?);
     Ok(json!({
         "laplace_scale": scale.unwrap_or(0.0),
-        "igp": igp,
-        "tgp_b": tgp_levels,
-        "tgp_beta": tgp,
+        "igp": IGP.into_iter().map(igp).collect::<Read<Vec<f64>>>()?,
+        "tgp_b": LEVELS.into_iter().map(|round| level(&terms, round)).collect::<Read<Vec<f64>>>()?,
+        "tgp_beta": each(row, "tgp_beta", |at| Ok(json!({ "beta": tgp(at)? })))?,
         "ata_b": FEATURES[1..].iter().map(|&m| level_over(&terms, m)).collect::<Read<Vec<f64>>>()?,
         "ata_beta": betas(&terms, "ata-gp-ucb", None)?,
         "moma_beta": betas(&terms, "moma-gp-ucb", Some(3))?,
@@ -109,16 +107,12 @@ fn beta(mut policy: Box<dyn Policy>) -> Read<f64> {
     }
 }
 
-fn beta_at(terms: &Terms, policy: &str, round: u64, gain: f64) -> Read<f64> {
-    beta(standing(terms, policy, round, gain)?)
-}
-
 /// The largest reward that round `round` admits.
 fn level(terms: &Terms, round: u64) -> Read<f64> {
     last_true(1e-6, 1e9, 100, |reward| {
         let mut policy = standing(terms, "tgp-ucb", round, 1.0)?;
         policy.update(0, &released(reward)?);
-        Ok(0.0 < policy.scores().ok_or("the policy has no model")?.exact(0).mean)
+        Ok(0.0 < scores(policy.as_mut())?.exact(0).mean)
     })
 }
 
@@ -174,7 +168,7 @@ fn inclusion(terms: &Terms) -> Read<f64> {
             policy.propose(&mut streams);
             policy.update(point, &released(1.5)?);
         }
-        Ok(policy.scores().ok_or("the policy has no model")?.basis_points() != [0, 1])
+        Ok(scores(policy.as_mut())?.basis_points() != [0, 1])
     };
     Ok(numbers(trial)[2] / last_true(0.0, 1.0, 60, lacks_new)?)
 }

@@ -1,23 +1,25 @@
 //! Convex optimization: linear minimization, prefix sums, laws of noise and their levels, runs of learners on stored samples.
 
 use super::bandit::unused;
-use super::read::{Read, all, budget, each, ensure, get, indices, list, matrix, shaped, size};
+use super::joint::nodes_read;
+use super::read::{Read, all, budget, each, get, indices, list, matrix, shaped, size};
 use privateer::oco::learner::dp_pofw::Pofw;
 use privateer::oco::learner::dp_tofw::Tofw;
 use privateer::oco::learner::local_md::mirror_step;
 use privateer::oco::learner::noisy_sfw::{self, NoisySfw};
 use privateer::oco::learner::noisy_sgd::{self, Descent};
-use privateer::oco::learner::{FrankWolfe, Learner, LearnerBatch, LearnerStreams, step_size};
+use privateer::oco::learner::{FrankWolfe, Learner, LearnerStreams, step_size};
 use privateer::oco::loss::{LinearModel, squared::Squared};
 use privateer::oco::set::{ConstraintSet, LpBall};
 use privateer_numerics::linalg::{Norm, dot};
 use privateer_numerics::rng::Stream;
 use privateer_privacy::accounting::sensitivity::from_lq;
-use privateer_privacy::gradients::{BatchGradients, Choice, GeneralizedGaussian, GradientQuery, PrefixGradients, Sample, Start};
+use privateer_privacy::gradients::{BatchGradients, Choice, GeneralizedGaussian, PrefixGradients, Sample, Start};
 use privateer_privacy::gradients::{StoredSamples, VectorNoise, VertexChoice};
+use privateer_privacy::noise::Noise;
 use privateer_privacy::printed::{han2022_choice, han2022_tree};
 use privateer_privacy::streams::tree::Tree;
-use privateer_privacy::streams::{Factorisation, Shape};
+use privateer_privacy::streams::{Factorisation, PrefixSums, Shape};
 use privateer_privacy::{Raw, gdp_mu};
 use serde_json::{Map, Value, json};
 use std::sync::Arc;
@@ -79,22 +81,16 @@ impl VectorNoise for Stored {
 pub fn prefixes(file: &Value) -> Read<Value> {
     let (d, z) = matrix(file, "z")?;
     let n = z.len() / d;
-    let mut stored = Stored::new(d, shaped(file, "noise", (n, d))?);
-    let mut noise = Tree::new(n as u64).noise(Shape::Vector(d));
-    let (mut sum, mut prefix) = (vec![0.0; d], Vec::new());
+    let mut draws = shaped(file, "noise", (n, d))?.chunks_exact(d).map(<[f64]>::to_vec).collect();
+    let tree: Arc<dyn Factorisation> = Arc::new(Tree::new(n as u64));
+    let (mut sums, mut prefix) = (PrefixSums::new(&tree, Shape::Vector(d), 1.0), Vec::new());
     for z in z.chunks_exact(d) {
-        sum.iter_mut().zip(z).for_each(|(sum, z)| *sum += z);
-        let noise = noise.next(&mut |out| stored.draw(&mut unused(), out));
-        prefix.extend(sum.iter().zip(noise).map(|(sum, noise)| sum + noise));
+        sums.add(Raw::seal(z));
+        prefix.extend_from_slice(sums.next(&mut Noise::Replayed(&mut draws))?.value());
     }
-    // Which draws the prefixes read, latest first, by feeding one unit draw at a time.
-    let reads = |draw: usize| -> Vec<bool> {
-        let mut prefix = Tree::new(n as u64).noise(Shape::Vector(1));
-        (0..n).map(|t| prefix.next(&mut |out| out.fill(if t == draw { 1.0 } else { 0.0 }))[0] != 0.0).collect()
-    };
-    let read: Vec<Vec<bool>> = (0..n).map(reads).collect();
-    let nodes = |t: usize| (0..n).rev().filter(|&draw| read[draw][t]).map(|draw| draw + 1).collect::<Vec<usize>>();
-    Ok(json!({ "prefix": prefix, "nodes_in_prefix": (0..n).map(nodes).collect::<Vec<_>>() }))
+    // Latest first.
+    let nodes: Vec<Vec<u64>> = nodes_read(tree.as_ref()).map(|read| read.into_iter().rev().collect()).collect();
+    Ok(json!({ "prefix": prefix, "nodes_in_prefix": nodes }))
 }
 
 /// Dual exponent, exponent, multiplier and kappa of the smooth norm.
@@ -179,11 +175,6 @@ fn gradient(case: &Value) -> Read<Arc<LinearModel>> {
     Ok(Arc::new(LinearModel { loss: Arc::new(Squared { clip }) }))
 }
 
-/// Streams that nothing draws from.
-fn streams() -> LearnerStreams {
-    LearnerStreams::new(unused(), unused())
-}
-
 pub fn baselines(file: &Value) -> Read<Value> {
     let mirror = |case: &Value| {
         let ([eta, rad], dual): (_, Vec<f64>) = (all(case, ["eta", "rad"])?, get(case, "dual")?);
@@ -205,7 +196,7 @@ fn frank_wolfe_in_batches(case: &Value) -> Read<Value> {
     let (plan, eta) = noisy_sfw::plan(n as u64, lr);
     let sigma = |s: f64| han2022_tree::sigma_plus(kappa, s, epsilon, delta);
     let n = n as f64;
-    let stated = json!({
+    let found = json!({
         "eta": eta,
         "first": plan.first,
         "batch": plan.batch,
@@ -213,17 +204,16 @@ fn frank_wolfe_in_batches(case: &Value) -> Read<Value> {
         "sigma0": sigma(4.0 * lipschitz / n),
         "sigma1": sigma(4.0 * beta * eta * 2.0 * radius / n.sqrt()),
     });
-    let (width, mut first) = matrix(case, "noise")?;
-    ensure(width == d, "`noise` is not of the width of `X`")?;
+    let mut first = shaped(case, "noise", (plan.steps as usize + 1, d))?;
     let later = first.split_off(d);
     let set = Arc::new(LpBall::new(norm(case)?, radius, d));
     let noises = (Stored::new(d, first) as Box<_>, Stored::new(d, later) as Box<_>);
     let privatizer = BatchGradients::new(gradient(case)?, d, None, plan, f64::INFINITY, noises);
-    let (mut learner, mut streams) = (NoisySfw::new(privatizer, set, eta), streams());
+    let (mut learner, mut streams) = (NoisySfw::new(privatizer, set, eta), LearnerStreams::new(unused(), unused()));
     for sample in samples.sealed() {
         learner.observe(sample, &mut streams)?;
     }
-    Ok(json!({ "plan": stated, "theta": learner.iterate() }))
+    Ok(json!({ "plan": found, "theta": learner.iterate() }))
 }
 
 fn descent(case: &Value) -> Read<Value> {
@@ -232,8 +222,7 @@ fn descent(case: &Value) -> Read<Value> {
     let [lr, radius, lipschitz, epsilon, delta] = all(case, ["lr", "R", "L", "eps", "delta"])?;
     let sigma = (8.0 * (1.0 / delta).ln()).sqrt() * lipschitz / epsilon;
     let eta = noisy_sgd::step(lr, radius, lipschitz, n as u64, d, Some((epsilon, delta)));
-    let (width, noise) = matrix(case, "noise")?;
-    ensure(width == d, "`noise` is not of the width of `X`")?;
+    let noise = shaped(case, "noise", (n * n - 1, d))?;
     let mut stored = StoredSamples::new(gradient(case)?, d, None, Stored::new(d, noise));
     samples.sealed().for_each(|sample| stored.keep(sample));
     let mut server = Descent::new(Arc::new(LpBall::new(Norm::MAX, radius, d)), eta);
@@ -254,24 +243,34 @@ fn start(case: &Value) -> Read<Start> {
     }
 }
 
-/// A privatizer without noise at the same iterates: what each sample contributes, and the sum.
-struct Plain {
-    sums: PrefixGradients,
-    last: Vec<f64>,
-}
-
-impl Plain {
-    fn new(case: &Value, d: usize) -> Read<Self> {
-        Ok(Self { sums: PrefixGradients::new(gradient(case)?, d, start(case)?, None, None), last: vec![0.0; d] })
+/// Shows samples to a learner: what each contributes without noise, directions, with noise or without, vertices and iterates.
+fn watched<L>(
+    (mut learner, server): (L, fn(&L) -> &FrankWolfe),
+    observe: impl Fn(&mut L, Raw<Sample<'_>>, &mut LearnerStreams) -> Result<(), Error>,
+    (case, samples): (&Value, &Samples),
+    with_noise: bool,
+) -> Read<Value> {
+    let d = samples.dimension;
+    let mut plain = PrefixGradients::new(gradient(case)?, d, start(case)?, None, None);
+    let (mut last, mut streams) = (vec![0.0; d], LearnerStreams::new(unused(), unused()));
+    let (mut g, mut directions, mut v, mut theta) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+    for (round, (sample, again)) in (1..).zip(samples.sealed().zip(samples.sealed())) {
+        let sum = plain.release(server(&learner).query(), again, &mut unused())?.value().to_vec();
+        g.push(sum.iter().zip(&last).map(|(sum, last)| sum - last).collect::<Vec<f64>>());
+        // eta = 1/(t + 1) turns the sum into the estimate.
+        let estimate = sum.iter().map(|sum| sum * step_size(1.0, round)).collect();
+        last = sum;
+        observe(&mut learner, sample, &mut streams)?;
+        let server = server(&learner);
+        directions.push(if with_noise { server.direction.to_vec() } else { estimate });
+        v.push(server.vertex.to_vec());
+        theta.push(server.iterate().to_vec());
     }
-
-    fn next(&mut self, server: &FrankWolfe, sample: Raw<Sample<'_>>) -> Read<(Vec<f64>, Vec<f64>)> {
-        let GradientQuery { now, before } = server.query();
-        let sum = self.sums.release(GradientQuery { now, before }, sample, &mut unused())?;
-        let leaf = sum.value().iter().zip(&self.last).map(|(sum, last)| sum - last).collect();
-        self.last = sum.value().to_vec();
-        Ok((leaf, self.last.clone()))
+    let mut found = json!({ "d": directions, "v": v, "theta": theta });
+    if with_noise {
+        (found["g"], found["final"]) = (json!(g), json!(theta.last()));
     }
+    Ok(found)
 }
 
 /// DP-TOFW.
@@ -281,19 +280,13 @@ pub fn tree_runs(file: &Value) -> Read<Value> {
     let noise = shaped(file, "node_noise", (n, d))?;
     let set: Arc<dyn ConstraintSet> = Arc::new(LpBall::new(norm(file)?, get(file, "radius")?, d));
     let run = |case: &Value| {
-        let (gradient, start, tree) = (gradient(case)?, start(case)?, Tree::new(n as u64));
-        let privatizer = PrefixGradients::new(gradient, d, start, None, Some((&tree, Stored::new(d, noise.clone()))));
-        let mut learner = Tofw::new(privatizer, Arc::clone(&set), get(case, "lr")?);
-        let (mut plain, mut streams) = (Plain::new(case, d)?, streams());
-        let (mut g, mut directions, mut v, mut theta) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
-        for (sample, again) in samples.sealed().zip(samples.sealed()) {
-            g.push(plain.next(&learner.server, again)?.0);
-            learner.observe_all(vec![sample], std::slice::from_mut(&mut streams))?;
-            directions.push(learner.server.direction.to_vec());
-            v.push(learner.server.vertex.to_vec());
-            theta.push(learner.server.iterate().to_vec());
-        }
-        Ok(json!({ "g": g, "d": directions, "v": v, "final": theta.last(), "theta": theta }))
+        let stored = Some((&Tree::new(n as u64) as _, Stored::new(d, noise.clone()) as _));
+        let privatizer = PrefixGradients::new(gradient(case)?, d, start(case)?, None, stored);
+        let learner = Tofw::new(privatizer, Arc::clone(&set), get(case, "lr")?);
+        let observe = |learner: &mut Tofw, sample: Raw<Sample<'_>>, streams: &mut LearnerStreams| {
+            learner.observe_all(vec![sample], std::slice::from_mut(streams))
+        };
+        watched((learner, |learner| &learner.server), observe, (case, &samples), true)
     };
     Ok(json!({ "runs": each(file, "runs", run)? }))
 }
@@ -313,18 +306,8 @@ pub fn choice_runs(file: &Value) -> Read<Value> {
         });
         let vertices = set.vertices().ok_or("the ball lists no vertices")?;
         let privatizer = VertexChoice::new(gradient(case)?, d, start(case)?, None, vertices, choice);
-        let mut learner = Pofw::new(privatizer, Arc::clone(&set), 1.0);
-        let (mut plain, mut streams) = (Plain::new(case, d)?, streams());
-        let (mut directions, mut v, mut theta) = (Vec::new(), Vec::new(), Vec::new());
-        for (round, (sample, again)) in (1..).zip(samples.sealed().zip(samples.sealed())) {
-            // eta = 1/(t + 1) turns the sum into the estimate.
-            let sum = plain.next(&learner.server, again)?.1;
-            directions.push(sum.iter().map(|sum| sum * step_size(1.0, round)).collect::<Vec<f64>>());
-            learner.observe(sample, &mut streams)?;
-            v.push(learner.server.vertex.to_vec());
-            theta.push(learner.iterate().to_vec());
-        }
-        Ok(json!({ "d": directions, "v": v, "theta": theta }))
+        let learner = Pofw::new(privatizer, Arc::clone(&set), 1.0);
+        watched((learner, |learner| &learner.server), Pofw::observe, (case, &samples), false)
     };
     Ok(json!({ "base_scale_t1": base_scale, "runs": each(file, "runs", run)? }))
 }

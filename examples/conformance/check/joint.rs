@@ -43,32 +43,34 @@ fn node_draws(file: &Value, rounds: u64, n: usize, bordered: bool) -> Read<VecDe
     keys.map(|key| symmetric(file, &key, n, bordered)).collect()
 }
 
+/// The draws that each prefix of a stream reads, from 1: those that have a weight, where each is a unit vector.
+pub fn nodes_read(factorisation: &dyn Factorisation) -> impl Iterator<Item = Vec<u64>> {
+    let n = factorisation.rounds() as usize;
+    let mut weights = factorisation.noise(Shape::Vector(n));
+    (0..n).map(move |round| {
+        let mut unit = |out: &mut [f64]| (0..).zip(out).for_each(|(at, out)| *out = f64::from(u8::from(at == round)));
+        (1..).zip(weights.next(&mut unit)).filter(|(_, weight)| **weight != 0.0).map(|(draw, _)| draw).collect()
+    })
+}
+
 /// Nodes, noise and noisy sum of every prefix from none to all.
 pub fn tree(file: &Value) -> Read<Value> {
     let ((n, _), rounds) = (matrix(file, "items")?, rounds(file, "T")?);
     let draws = node_draws(file, rounds, n, false)?;
-    let items = shaped(file, "items", (draws.len(), n))?;
+    let mut draws = [draws.clone(), draws];
+    let items = shaped(file, "items", (rounds as usize, n))?;
     let factorisation: Arc<dyn Factorisation> = Arc::new(Tree::new(rounds));
-    // The noise alone, by sums of nothing; and by nodes of one draw each: which nodes a prefix reads is what the weights of the
-    // draws say.
+    // The noise alone, by sums of nothing.
     let mut sums = [0; 2].map(|_| PrefixSums::new(&factorisation, Shape::Symmetric(n), 1.0));
-    let mut weights = factorisation.noise(Shape::Vector(draws.len()));
     let nothing = vec![0.0; n * n];
     let mut prefixes = vec![json!({ "nodes": [], "noise": nothing, "noisy_sum": nothing })];
-    for (round, (item, draw)) in items.chunks_exact(n).zip(&draws).enumerate() {
+    for (item, read) in items.chunks_exact(n).zip(nodes_read(factorisation.as_ref())) {
         let packed: Vec<f64> = triangle(n).map(|(i, j)| item[i] * item[j]).collect();
         sums[0].add(Raw::seal(&packed));
-        let mut next = |at: usize| -> Read<Vec<f64>> {
-            let released = sums[at].next(&mut Noise::Replayed(&mut VecDeque::from([draw.clone()])))?;
-            Ok(unpacked(released.value(), n))
-        };
-        let (noisy_sum, noise) = (next(0)?, next(1)?);
-        let read = weights.next(&mut |out| {
-            out.fill(0.0);
-            out[round] = 1.0;
-        });
-        let nodes: Vec<(u32, u64)> = (1..).zip(read).filter(|(_, weight)| **weight != 0.0).map(|(k, _)| node(k)).collect();
-        prefixes.push(json!({ "nodes": nodes, "noise": noise, "noisy_sum": noisy_sum }));
+        let mut next =
+            |at: usize| -> Read<Vec<f64>> { Ok(unpacked(sums[at].next(&mut Noise::Replayed(&mut draws[at]))?.value(), n)) };
+        let nodes: Vec<(u32, u64)> = read.into_iter().map(node).collect();
+        prefixes.push(json!({ "nodes": nodes, "noise": next(1)?, "noisy_sum": next(0)? }));
     }
     Ok(json!({ "prefixes": prefixes }))
 }

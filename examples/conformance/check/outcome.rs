@@ -2,48 +2,20 @@
 
 use super::read::{Read, at, get};
 use serde_json::Value;
+use std::collections::BTreeMap;
 use std::fmt;
 
-/// How far a number may be from the file's.
-#[derive(Debug, Clone, Copy, PartialEq)]
-enum Tolerance {
-    /// `|a - b| <= 1e-9 (1 + |b|)`: files that state no tolerance.
-    Mixed,
-    /// `|a - b| <=` this.
-    Absolute(f64),
-    /// `|a - b| <=` this times the largest `|b|` of the innermost list (a number alone is a list of one).
-    Relative(f64),
-}
+/// The largest allowed error, and what the error of `b` in a list with this largest magnitude is divided by.
+type Tolerance = (f64, fn(f64, f64) -> f64);
 
-impl Tolerance {
-    fn of(file: &Value) -> Read<Self> {
-        match (&file["tolerance"], &file["relative"]) {
-            (Value::Null, Value::Null) => Ok(Self::Mixed),
-            (Value::Number(_), Value::Bool(true)) => get(file, "tolerance").map(Self::Relative),
-            (Value::Number(_), Value::Bool(false)) => get(file, "tolerance").map(Self::Absolute),
-            _ => Err("`tolerance` is not a number, or `relative` not `true` or `false`".into()),
-        }
+/// The tolerance that a file states: absolute, or relative to the innermost list (a number alone is a list of one); mixed without one.
+fn tolerance(file: &Value) -> Read<Tolerance> {
+    match (&file["tolerance"], &file["relative"]) {
+        (Value::Null, Value::Null) => Ok((1e-9, |b, _| 1.0 + b.abs())),
+        (Value::Number(_), Value::Bool(true)) => Ok((get(file, "tolerance")?, |_, largest| largest)),
+        (Value::Number(_), Value::Bool(false)) => Ok((get(file, "tolerance")?, |_, _| 1.0)),
+        _ => Err("`tolerance` is not a number, or `relative` not `true` or `false`".into()),
     }
-
-    /// The largest error, and what an error is divided by: `b` and the largest magnitude of its list.
-    fn bound(self, b: f64, list: f64) -> (f64, f64) {
-        match self {
-            Self::Mixed => (1e-9, 1.0 + b.abs()),
-            Self::Absolute(most) => (most, 1.0),
-            Self::Relative(most) => (most, list),
-        }
-    }
-}
-
-/// A section of a file that was computed and compared.
-#[derive(Debug, Clone)]
-pub struct Section {
-    /// Its path in the file, `*` for the index of a list.
-    pub name: String,
-    /// How many numbers were compared.
-    pub numbers: usize,
-    /// The largest error in units of its scale (see `Tolerance`), infinite where something is missing or not a number.
-    pub largest_error: f64,
 }
 
 /// Fields that are read, or say something to the reader, and are not computed.
@@ -55,8 +27,9 @@ const INPUTS: &str = "B K R T X Y Z Z_projected alpha approx_eps closed_form d d
 /// What came of one file.
 #[derive(Debug, Clone, Default)]
 pub struct Outcome {
-    /// Sections that were compared.
-    pub checked: Vec<Section>,
+    /// Sections that were compared, by path in the file with `*` for the index of a list: how many numbers, and the largest error in
+    /// units of its scale, infinite where something is missing or not a number.
+    pub checked: BTreeMap<String, (usize, f64)>,
     /// Sections that nothing here computes.
     pub not_yet: Vec<String>,
     /// One line for each part that disagrees or cannot be understood.
@@ -67,7 +40,7 @@ impl Outcome {
     /// Compares the parts that were computed with those of the same names.
     pub fn of(file: &Value, found: Read<Value>) -> Self {
         let mut outcome = Self::default();
-        let (within, found) = match Tolerance::of(file).and_then(|within| Ok((within, found?))) {
+        let (within, found) = match tolerance(file).and_then(|within| Ok((within, found?))) {
             Ok(both) => both,
             Err(problem) => return Self { failures: vec![problem.to_string()], ..outcome },
         };
@@ -102,7 +75,7 @@ impl Outcome {
         }
     }
 
-    fn compare_numbers(&mut self, within: Tolerance, path: &str, found: &Value, file: &Value) {
+    fn compare_numbers(&mut self, (most, scale): Tolerance, path: &str, found: &Value, file: &Value) {
         let (mut computed, mut expected) = (Vec::new(), Vec::new());
         flatten(found, &mut computed);
         flatten(file, &mut expected);
@@ -111,8 +84,7 @@ impl Outcome {
         }
         let (mut largest_error, mut worst) = (f64::NEG_INFINITY, None);
         for ((a, _), (b, list)) in computed.iter().zip(&expected) {
-            let (most, scale) = within.bound(*b, *list);
-            let error = if a == b { 0.0 } else { (a - b).abs() / scale };
+            let error = if a == b { 0.0 } else { (a - b).abs() / scale(*b, *list) };
             let error = if error.is_nan() { f64::INFINITY } else { error };
             if largest_error < error {
                 largest_error = error;
@@ -130,18 +102,14 @@ impl Outcome {
     fn note(&mut self, path: &str, numbers: usize, largest_error: f64) {
         let parts = path.split('/').skip(1).map(|part| if part.parse::<u64>().is_ok() { "*" } else { part });
         let name = parts.collect::<Vec<&str>>().join("/");
-        match self.checked.iter_mut().find(|section| section.name == name) {
-            Some(known) => {
-                known.numbers += numbers;
-                known.largest_error = known.largest_error.max(largest_error);
-            }
-            None => self.checked.push(Section { name, numbers, largest_error }),
-        }
+        let (all, largest) = self.checked.entry(name).or_default();
+        *all += numbers;
+        *largest = largest_error.max(*largest);
     }
 
     /// Returns the largest error of all sections; 0 if there was none.
     pub fn largest_error(&self) -> f64 {
-        self.checked.iter().fold(0.0, |m, section| m.max(section.largest_error))
+        self.checked.values().fold(0.0, |most, (_, largest)| largest.max(most))
     }
 
     /// Returns true only if something was checked and nothing failed.
@@ -152,7 +120,7 @@ impl Outcome {
 
 impl fmt::Display for Outcome {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for Section { name, numbers, largest_error } in &self.checked {
+        for (name, (numbers, largest_error)) in &self.checked {
             writeln!(f, "  {name}: {numbers} numbers, largest error {largest_error:.1e}")?;
         }
         self.not_yet.iter().try_for_each(|section| writeln!(f, "  not yet: {section}"))?;
