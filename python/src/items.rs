@@ -7,7 +7,7 @@ use super::guard::RunGuard;
 use super::learner::own_learner;
 use super::policy::{own_policy, written};
 use privateer::config::params::{Args, interned};
-use privateer::registry::{CONTEXTUAL_ENVIRONMENTS, CONTEXTUAL_POLICIES, ENVIRONMENTS, LEARNERS, POLICIES};
+use privateer::registry::{CONTEXTUAL_ENVIRONMENTS, CONTEXTUAL_POLICIES, ENVIRONMENTS, LEARNERS, POLICIES, names};
 use privateer::{PolicyFailure, Registry};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -116,18 +116,11 @@ impl KeyDescription {
 /// If an item has the name of a built-in one, which would be meant instead.
 pub fn registry(py: Python<'_>, items: Vec<OwnItem>, guard: &Arc<RunGuard>) -> PyResult<Registry> {
     for OwnItem { role, name, class_name, .. } in &items {
-        let mut builtin: Vec<&str> = Vec::new();
-        match role.as_str() {
-            "policy" => {
-                builtin.extend(POLICIES.iter().map(|known| known.name));
-                builtin.extend(CONTEXTUAL_POLICIES.iter().map(|known| known.name));
-            }
-            "learner" => builtin.extend(LEARNERS.iter().map(|known| known.name)),
-            _ => {
-                builtin.extend(ENVIRONMENTS.iter().map(|known| known.name));
-                builtin.extend(CONTEXTUAL_ENVIRONMENTS.iter().map(|known| known.name));
-            }
-        }
+        let builtin = match role.as_str() {
+            "policy" => [names(POLICIES), names(CONTEXTUAL_POLICIES)].concat(),
+            "learner" => names(LEARNERS),
+            _ => [names(ENVIRONMENTS), names(CONTEXTUAL_ENVIRONMENTS)].concat(),
+        };
         if builtin.contains(&name.as_str()) {
             let text = format!(
                 "`{class_name}` is called `{name}` in specs, as a built-in {role} is\nhint: give the class an attribute `name`"
