@@ -61,7 +61,6 @@ fn refusals_say_what_to_do() {
         ("--trials 0", "trials"),
         ("--trials -1", "expected a whole number"),
         ("--repeat 0", "`--repeat 0` cannot be run"),
-        ("--threads 0", "0 worker threads cannot be started"),
         ("--size huge", "expected small or large"),
         ("privat-sums", "did you mean `private-sums`?"),
         ("none.toml", "there is no spec `none.toml`"),

@@ -2,7 +2,6 @@
 
 use crate::program::*;
 use privateer_privacy::mechanism::MECHANISMS;
-use std::time::Duration;
 
 #[test]
 fn the_shell_session_of_the_readme() {
@@ -154,28 +153,4 @@ fn noise_on_the_learners_side_is_drawn_once() {
     // Without a clip range the claim would not hold for unbounded noise.
     spec(here, "[privacy]\nmechanism = \"laplace\"\nepsilon = 1.0", "kind = \"tgp-ucb\"");
     here.refused(&["init", "unclipped", "modeler.toml"], &["clip"]);
-}
-
-/// Killed at any moment, a command leaves a whole state: the one before it or the one after.
-#[test]
-fn a_kill_harms_no_state() {
-    let here = &curated();
-    session(here, "", "kind = \"gp-ucb\"\nridge = 0.01");
-    let told = || here.one::<i64>("state", "SELECT count(*) FROM releases");
-    let mut done = 0;
-    for attempt in 0..40u64 {
-        if done == 8 {
-            break;
-        }
-        let row = here.ask("state");
-        let mut child = here.start(&["tell", "state", &row, &outcome(row.parse().expect("a row"))]);
-        std::thread::sleep(Duration::from_micros(attempt * 700));
-        drop(child.kill());
-        child.wait().expect("it ends");
-        let now = told();
-        assert!(now == done || now == done + 1, "{done} rounds, then {now}");
-        done = now;
-    }
-    println!("{done} of 8 rounds survived being killed at");
-    assert_eq!(told(), done);
 }

@@ -2,13 +2,12 @@
 //! chance without noise.
 
 use super::cuts;
-use crate::support::{prepared, ran, run_all, sweep};
-use privateer::engine::{Options, Quantity};
+use crate::support::{prepared, ran, ran_of, sweep};
+use privateer::engine::Quantity;
 use privateer::env::DataFolder;
 use privateer::policy::contextual::Scratch;
 use privateer::registry::{CONTEXTUAL_ENVIRONMENTS, CONTEXTUAL_POLICIES, names};
 use privateer::spec::Sweep;
-use privateer_backend::Cpu;
 use privateer_numerics::rng::{Purpose, Streams};
 use privateer_privacy::interactions::seal;
 use privateer_privacy::{Guarantee, Raw};
@@ -188,7 +187,7 @@ fn better_than_chance() {
     let text =
         spec(environment, "epsilon = 1e5", &policies).replace("rounds = 60", "rounds = 2000").replace("block = 3", "block = 5");
     let sweep = sweep(&text.replace("rounds = \"all\"", "rounds = \"log\""));
-    let run = run_all(&sweep, &DataFolder::default(), &Cpu::default(), Options::default()).expect("a run");
+    let run = ran_of(&sweep);
     for plan in sweep.listed() {
         let rows = run.cell(plan.index);
         let ends = (0..rows.round.len()).filter(|&i| rows.round[i] == 2000);

@@ -4,7 +4,7 @@
 
 use super::gpu::lost_in_the_middle;
 use crate::backends::open_gpu;
-use crate::support::{Ran, run_all, sweep};
+use crate::support::{Ran, ran, run_all, sweep};
 use privateer::engine::Options;
 use privateer::env::DataFolder;
 use privateer::run::thread_pool;
@@ -54,10 +54,6 @@ fn device(gpu: &Gpu) -> Batched {
     Batched::new(Arc::new(gpu.clone()))
 }
 
-fn on_the_cpu(text: &str) -> Vec<u64> {
-    run_all(&sweep(text), &DataFolder::default(), &Cpu::default(), Options::default()).expect("the CPU runs").bits()
-}
-
 /// Mechanisms, ridges of few and of many halts, and sparse records; alone and together; on one and four threads.
 #[test]
 fn rounds_played_ahead_write_the_bytes_of_the_cpu() {
@@ -72,7 +68,7 @@ fn rounds_played_ahead_write_the_bytes_of_the_cpu() {
         spec(random, "mechanism = \"none\"", "1e-6", &constant(0.5), "\"log\""),
     ];
     for text in specs {
-        let expected = on_the_cpu(&text);
+        let expected = ran(&text).bits();
         for (threads, batch) in [(1, None), (4, None), (4, Some(1))] {
             let pool = thread_pool(Some(threads)).expect("threads");
             let found = pool.install(|| on_the_device(&gpu, &text, batch)).expect("a run");
@@ -99,7 +95,7 @@ fn halted_lanes_change_no_byte() {
     let found = on_the_device(&gpu, &text, None).expect("a run");
     println!("{:?}", found.counters);
     assert!(TRIALS * ROUNDS / 20 <= found.counters.lanes, "nothing was left to the host: this test tests nothing");
-    assert!(found.bits() == on_the_cpu(&text));
+    assert!(found.bits() == ran(&text).bits());
 }
 
 /// Points that stand twice, a little apart: their scores tie, and the first one is played.
@@ -155,5 +151,5 @@ fn wrong_lanes_are_found() {
 fn a_device_lost_while_it_plays_ahead_changes_no_byte() {
     let Some(gpu) = gpu(Vec::new()) else { return };
     let text = spec(GRID, "mechanism = \"none\"", "0.01", &constant(2.0), "\"log\"");
-    assert!(lost_in_the_middle(gpu, &text, Options::default()) == on_the_cpu(&text));
+    assert!(lost_in_the_middle(gpu, &text, Options::default()) == ran(&text).bits());
 }

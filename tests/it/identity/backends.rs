@@ -206,13 +206,3 @@ fn devices_with_wrong_answers_end_the_run() {
         assert!(matches!(on(&backend, LONG), Err(Error::Untrusted { .. })), "{fault:?}");
     }
 }
-
-/// Faults that leave every answer plausible: the comparison with exact scores finds them.
-#[test]
-fn wrong_numbers_are_found() {
-    for fault in [Fault::DropsLastFeature, Fault::SkipsLastTile] {
-        let backend = Batched::new(Arc::new(ReferenceDevice::with_fault(fault))).with_precision(Some(Precision::F32));
-        let message = on(&backend, LONG).err().map(|error| error.to_string()).unwrap_or_default();
-        assert!(message.contains("the device"), "{fault:?} was not found: {message:?}");
-    }
-}

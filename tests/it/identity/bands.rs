@@ -2,7 +2,7 @@
 //! holds over long runs.
 
 use super::one_trial::{choose, table};
-use crate::support::{run_all, sweep};
+use crate::support::{ran_of, run_all, sweep};
 use privateer::engine::Options;
 use privateer::env::DataFolder;
 use privateer_backend::{Backend, Band, Counters, Cpu};
@@ -118,7 +118,7 @@ fn no_point_leaves_its_band_in_long_runs() {
     let mut all = Counters::default();
     for (name, environment) in environments() {
         let sweep = sweep(&spec(&environment, 10_000, 1, &suited(name)).replace("record = { rounds = \"all\" }\n", ""));
-        let found = run_all(&sweep, &DataFolder::default(), &Cpu::default(), Options::default()).expect("a run").counters;
+        let found = ran_of(&sweep).counters;
         assert_eq!(found.violations, 0, "{name}: {found:?}");
         assert!(2 * sweep.listed().len() as u64 <= found.rebuilds, "{name}: {found:?}");
         all.add(&found);

@@ -2,7 +2,7 @@
 
 use super::backends::{LONG, replaced};
 use crate::backends::{NamedBackend, choosing_gpu, reference_backends};
-use crate::support::{run_all, sweep};
+use crate::support::{ran_of, run_all, sweep};
 use privateer::engine::Options;
 use privateer::env::DataFolder;
 use privateer::run::thread_pool;
@@ -19,14 +19,10 @@ fn twelve_cells(trials: u64) -> Sweep {
     sweep(&format!("{}{product}", LONG.replace("rounds = 300\ntrials = 4", &trials)))
 }
 
-fn on_the_cpu(sweep: &Sweep) -> Vec<u64> {
-    run_all(sweep, &DataFolder::default(), &Cpu::default(), Options::default()).expect("the CPU runs").bits()
-}
-
 fn widths_of(backends: &[NamedBackend]) {
     let sweep = twelve_cells(7);
     assert_eq!(sweep.cells.len(), 12);
-    let (data, expected) = (DataFolder::default(), on_the_cpu(&sweep));
+    let (data, expected) = (DataFolder::default(), ran_of(&sweep).bits());
     for (name, backend) in backends {
         for threads in [1, 3] {
             let pool = thread_pool(Some(threads)).expect("threads");
@@ -61,7 +57,7 @@ fn on_a_graphics_adapter() {
 #[test]
 fn a_lost_device_changes_no_byte() {
     let sweep = twelve_cells(7);
-    let (data, expected) = (DataFolder::default(), on_the_cpu(&sweep));
+    let (data, expected) = (DataFolder::default(), ran_of(&sweep).bits());
     for after_rounds in [0, 1, 2, 55, 100] {
         let (backend, _) = replaced(Batched::new(Arc::new(ReferenceDevice::with_fault(Fault::LosesDevice { after_rounds }))));
         let found = run_all(&sweep, &data, &backend, Options::default()).expect("the CPU carries on");
@@ -149,7 +145,7 @@ impl Drop for LeavingScreen {
 #[test]
 fn screens_that_left_a_device_end_one_after_the_other() {
     let sweep = twelve_cells(40);
-    let (data, expected) = (DataFolder::default(), on_the_cpu(&sweep));
+    let (data, expected) = (DataFolder::default(), ran_of(&sweep).bits());
     for threads in [1, 3] {
         let pool = thread_pool(Some(threads)).expect("threads");
         let backend = Leaving::default();
