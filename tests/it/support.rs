@@ -3,14 +3,14 @@
 use privateer::engine::{Observer, Trace, Unit, run};
 pub use privateer::engine::{Options, Preparation, Quantity, Stop};
 pub use privateer::env::DataFolder;
-use privateer::registry::MECHANISMS;
 pub use privateer::spec::Sweep;
 pub use privateer_backend::Cpu;
 use privateer_backend::{Backend, Counters};
 use privateer_config::error::Error;
 pub use privateer_config::facts::{FactValue, Facts};
 pub use privateer_numerics::rng::{Purpose, Stream, Streams};
-use privateer_privacy::{Budget, Calibration, Query, Raw, Request, RewardFacts, RewardMechanism};
+use privateer_privacy::mechanism::none;
+use privateer_privacy::{Budget, Calibration, Query, Raw, Request, RewardFacts};
 pub use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 pub use std::sync::{Arc, Mutex};
@@ -91,20 +91,9 @@ pub fn fact(facts: &Facts, name: &str) -> Option<FactValue> {
 /// The reward that a mechanism which changes nothing releases: what was sealed.
 pub fn opened(raw: Raw<f64>) -> f64 {
     let facts = RewardFacts { bound: 1.0, noise_bound: None, range: None, noise_variance: None, rounds: 1 };
-    let none = mechanism("none", Calibration::Tight, None, facts).expect("no mechanism");
+    let request = Request { mechanism: "none", calibration: Calibration::Tight, budget: Budget::default(), clip: None };
+    let none = (none::ENTRY.build)(&request, &facts).expect("no mechanism");
     none.privatizer().release(&Query::default(), raw, (&mut stream("none")).into()).reward().expect("a reward")
-}
-
-pub fn mechanism(
-    name: &str,
-    calibration: Calibration,
-    epsilon: Option<f64>,
-    facts: RewardFacts,
-) -> Result<Arc<dyn RewardMechanism>, String> {
-    let entry = MECHANISMS.iter().find(|entry| entry.name == name).expect("registered");
-    let budget = Budget::new(epsilon, Some(1e-5)).map_err(|refusal| refusal.to_string())?;
-    (entry.build)(&Request { mechanism: entry.name, calibration, budget, clip: None }, &facts)
-        .map_err(|refusal| refusal.to_string())
 }
 
 pub fn stream(label: &str) -> Stream {
