@@ -21,7 +21,6 @@ use privateer_privacy::{Budget, Calibration, Query, Raw, Released, Request, Rewa
 use serde_json::{Value, json};
 use std::sync::Arc;
 
-/// How rewards are noisy.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Noise {
     /// Within R.
@@ -109,7 +108,6 @@ pub fn problem(points: Points, kernel: Option<Arc<dyn Kernel>>, rounds: u64) -> 
     Problem { inputs, table_points: usize::MAX, rounds, streams, memory_bytes: 1e9, tables: Default::default() }
 }
 
-/// Prepares a registered policy with these keys.
 pub fn registered(policy: &str, keys: &Value, problem: Problem) -> Read<Box<dyn PolicyMaker>> {
     let entry = find(POLICIES, policy).ok_or("the policy is not registered")?;
     Ok(built(keys, |args| (entry.build)(args))?.prepare(&problem)?)
@@ -140,12 +138,10 @@ fn written(value: &Value) -> Node {
     })
 }
 
-/// The model of a policy.
 pub fn scores(policy: &mut dyn Policy) -> Read<&dyn ScoreModel> {
     Ok(policy.scores().ok_or("the policy has no model")?)
 }
 
-/// The streams of a policy that draws nothing.
 pub fn unused_streams() -> PolicyStreams {
     PolicyStreams { start: unused(), own: unused() }
 }
@@ -155,7 +151,6 @@ pub fn unused() -> Stream {
     Streams::new(0, "conformance").of(0, Purpose::Noise)
 }
 
-/// Opens the CPU's screen of one trial.
 pub fn screen(maker: &dyn PolicyMaker) -> Read<Box<dyn Screen>> {
     Ok(Cpu::default().prepare(&maker.basis().ok_or("the policy has no basis")?)?.open(1))
 }

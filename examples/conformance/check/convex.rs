@@ -104,7 +104,6 @@ fn smooth(row: &Value) -> Read<(f64, f64, f64, f64)> {
     Ok((q, 2.0, multiplier, kappa))
 }
 
-/// The generalised Gaussian law.
 pub fn law(file: &Value) -> Read<Value> {
     let row = |row: &Value| {
         let ((q, exponent, multiplier, kappa), (d, mut y)) = (smooth(row)?, matrix(row, "direction")?);
@@ -146,7 +145,6 @@ pub fn levels(file: &Value) -> Read<Value> {
     Ok(json!({ "rows": each(file, "rows", row)? }))
 }
 
-/// `X` and `y`.
 struct Samples {
     dimension: usize,
     x: Vec<f64>,
@@ -234,7 +232,6 @@ fn descent(case: &Value) -> Read<Value> {
     Ok(json!({ "plan": { "steps": n * n - 1, "sigma": sigma, "eta": eta }, "theta": server.answer() }))
 }
 
-/// `half` or `full`.
 fn start(case: &Value) -> Read<Start> {
     match case["start"].as_str() {
         Some("half") => Ok(Start::Half),
@@ -273,7 +270,6 @@ fn watched<L>(
     Ok(found)
 }
 
-/// DP-TOFW.
 pub fn tree_runs(file: &Value) -> Read<Value> {
     let samples = Samples::read(file)?;
     let (n, d) = samples.shape();
@@ -291,7 +287,6 @@ pub fn tree_runs(file: &Value) -> Read<Value> {
     Ok(json!({ "runs": each(file, "runs", run)? }))
 }
 
-/// DP-POFW.
 pub fn choice_runs(file: &Value) -> Read<Value> {
     let [diameter, beta, lipschitz, n, epsilon, delta] = all(&file["parameters"], ["D", "beta", "L", "n", "eps", "delta"])?;
     let base_scale = han2022_choice::laplace_scale(diameter, beta, lipschitz, n as u64, 1, epsilon, delta);

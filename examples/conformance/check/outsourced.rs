@@ -154,6 +154,16 @@ fn sequence(file: &Value, run: &Value) -> Read<Value> {
     let (kernel, mut posterior) = posterior(file, inputs.clone())?;
     let (mut points, mut values, mut betas) = (vec![first], Vec::new(), Vec::new());
     posterior.observe(first, f[first] + noise[0]);
+    // The registered policy plays the same points where it is the policy of the case; the starting point is the file's.
+    let mut registered = if squared || exclude {
+        None
+    } else {
+        let keys = json!({ "ridge": ridge, "failure_prob": failure_prob, "count_start": false, "beta": "theory" });
+        let maker = registered("gp-ucb", &keys, problem(inputs, Some(kernel), noise.len() as u64))?;
+        let (mut policy, screen) = (maker.make(&setting(1.0, None, noise.len() as u64))?, screen(maker.as_ref())?);
+        policy.update(first, &released(f[first] + noise[0])?);
+        Some((policy, screen))
+    };
     for (t, noise) in noise.iter().enumerate().skip(1) {
         let (t, pi) = (t as f64, std::f64::consts::PI);
         let beta = 2.0 * libm::log(n as f64 * t * t * pi * pi / (6.0 * failure_prob));
@@ -165,40 +175,13 @@ fn sequence(file: &Value, run: &Value) -> Read<Value> {
         betas.push(beta);
         points.push(point);
         posterior.observe(point, f[point] + noise);
-    }
-    // The registered policy plays the same points where it is the policy of the case.
-    if !squared && !exclude {
-        let by_policy = by_policy(inputs, kernel, (ridge, failure_prob), &f, &noise, first)?;
-        if by_policy != points {
-            return Err(format!("gp-ucb plays {by_policy:?}, and the formulas {points:?}").into());
+        if let Some((policy, screen)) = &mut registered {
+            let (played, _) = ask(policy.as_mut(), screen.as_mut(), None)?;
+            ensure(played == point, &format!("gp-ucb plays {played} in round {t}, and the formulas {point}"))?;
+            policy.update(point, &released(f[point] + noise)?);
         }
     }
     let best = |values: &mut dyn Iterator<Item = f64>| values.fold(f64::NEG_INFINITY, f64::max);
     let simple_regret = best(&mut f.iter().copied()) - best(&mut points.iter().map(|&point| f[point]));
     Ok(json!({ "sequence": points, "values": values, "beta": betas, "simple_regret": simple_regret }))
-}
-
-/// The points of the registered policy, asked and told.
-fn by_policy(
-    inputs: Points,
-    kernel: Arc<dyn Kernel>,
-    (ridge, failure_prob): (f64, f64),
-    f: &[f64],
-    noise: &[f64],
-    first: usize,
-) -> Read<Vec<usize>> {
-    let rounds = noise.len() as u64;
-    let keys = json!({ "ridge": ridge, "failure_prob": failure_prob, "count_start": false, "beta": "theory" });
-    let maker = registered("gp-ucb", &keys, problem(inputs, Some(kernel), rounds))?;
-    let mut screen = screen(maker.as_ref())?;
-    let mut policy = maker.make(&setting(1.0, None, rounds))?;
-    // The starting point is the file's and not the policy's own draw.
-    policy.update(first, &released(f[first] + noise[0])?);
-    let mut points = vec![first];
-    for noise in &noise[1..] {
-        let (point, _) = ask(policy.as_mut(), screen.as_mut(), None)?;
-        policy.update(point, &released(f[point] + noise)?);
-        points.push(point);
-    }
-    Ok(points)
 }

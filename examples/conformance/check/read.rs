@@ -25,12 +25,10 @@ pub fn at<'v>(value: &'v Value, key: &str) -> &'v Value {
     value.pointer(&format!("/{key}")).unwrap_or(&Value::Null)
 }
 
-/// Reads a value of any type.
 pub fn get<T: DeserializeOwned>(value: &Value, key: &str) -> Read<T> {
     Ok(T::deserialize(at(value, key)).map_err(|error| format!("`{key}`: {error}"))?)
 }
 
-/// Reads one number for each key.
 pub fn all<const N: usize>(value: &Value, keys: [&str; N]) -> Read<[f64; N]> {
     let mut numbers = [0.0; N];
     for (number, key) in numbers.iter_mut().zip(keys) {
@@ -47,38 +45,32 @@ pub fn matrix(value: &Value, key: &str) -> Read<(usize, Vec<f64>)> {
     if is_matrix { Ok((width, rows.concat())) } else { Err(format!("`{key}` is not a matrix of numbers").into()) }
 }
 
-/// Reads a matrix of this shape.
 pub fn shaped(value: &Value, key: &str, (n, width): (usize, usize)) -> Read<Vec<f64>> {
     let (found, numbers) = matrix(value, key)?;
     let fits = found == width && numbers.len() == n * width;
     if fits { Ok(numbers) } else { Err(format!("`{key}` is {} x {found}, not {n} x {width}", numbers.len() / found).into()) }
 }
 
-/// Reads a list of `n` numbers.
 pub fn list(value: &Value, key: &str, n: usize) -> Read<Vec<f64>> {
     let numbers: Vec<f64> = get(value, key)?;
     if numbers.len() == n { Ok(numbers) } else { Err(format!("`{key}` has {} numbers, not {n}", numbers.len()).into()) }
 }
 
-/// Reads a matrix whose rows are points.
 pub fn points(value: &Value, key: &str) -> Read<Points> {
     matrix(value, key).map(|(dimension, coordinates)| Points::new(dimension, coordinates))
 }
 
-/// Reads points on a line, one number each.
 pub fn line(value: &Value, key: &str) -> Read<Points> {
     let coordinates: Vec<f64> = get(value, key)?;
     if coordinates.is_empty() { Err(format!("`{key}` has no points").into()) } else { Ok(Points::new(1, coordinates)) }
 }
 
-/// Reads a whole number from 1 to `most`.
 fn whole(value: &Value, key: &str, most: u64) -> Read<u64> {
     let found: f64 = get(value, key)?;
     let is_whole = (1.0..=most as f64).contains(&found) && found.fract() == 0.0;
     Ok(is_whole.then_some(found as u64).ok_or_else(|| format!("`{key}` is {found}, not a whole number from 1 to {most}"))?)
 }
 
-/// Reads a number of rounds.
 pub fn rounds(value: &Value, key: &str) -> Read<u64> {
     whole(value, key, 1 << 40)
 }
@@ -95,7 +87,6 @@ pub fn indices(value: &Value, key: &str, n: usize) -> Read<Vec<usize>> {
     found.into_iter().map(|x| index(x).ok_or_else(|| format!("`{key}` has {x}, not an index below {n}").into())).collect()
 }
 
-/// Reads epsilon and delta.
 pub fn budget(value: &Value, keys: [&str; 2]) -> Read<(Epsilon, Delta)> {
     let [epsilon, delta] = all(value, keys)?;
     Ok((Epsilon::try_from(epsilon)?, Delta::try_from(delta)?))
@@ -106,7 +97,6 @@ pub fn squared_exponential(value: &Value) -> Read<SquaredExponential> {
     lengthscales(value).map(|lengthscales| SquaredExponential::new(lengthscales, 1.0))
 }
 
-/// Reads the lengthscale `l`.
 pub fn lengthscales(value: &Value) -> Read<Lengthscales> {
     let l: f64 = get(value, "l")?;
     if 0.0 < l { Ok(Lengthscales::Isotropic(l)) } else { Err("`l` is not positive".into()) }
@@ -122,7 +112,6 @@ pub fn kernel(value: &Value) -> Read<Arc<dyn Kernel>> {
     }
 }
 
-/// Computes a value for each item of a list.
 pub fn each(value: &Value, key: &str, compute: impl Fn(&Value) -> Read<Value>) -> Read<Value> {
     at(value, key).as_array().ok_or_else(|| format!("`{key}` is not a list"))?.iter().map(compute).collect()
 }
