@@ -1,7 +1,7 @@
 //! Trials of a cell whose rewards the caller measures.
 
 use super::failure::{Phase, exception, named};
-use super::guard::RunGuard;
+use super::guard::{RunGuard, attached};
 use super::run::raised;
 use super::spec::Sweep;
 use numpy::{PyArray1, PyReadonlyArray1};
@@ -9,7 +9,6 @@ use privateer::spec::CellPlan;
 use privateer::{AskTell, AskTellState, Preparation};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use pyo3::sync::MutexExt;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -24,11 +23,6 @@ impl AskedTrials {
     /// Locks the trials for code that runs without the interpreter.
     fn lock(&self) -> MutexGuard<'_, AskTell> {
         self.trials.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Locks the trials; the interpreter goes on while another thread has them, whose policy may need it.
-    fn attached(&self, py: Python<'_>) -> MutexGuard<'_, AskTell> {
-        self.trials.lock_py_attached(py).unwrap_or_else(PoisonError::into_inner)
     }
 
     fn of(sweep: &Sweep, trials: AskTell) -> Self {
@@ -81,42 +75,42 @@ impl AskedTrials {
 
     /// Returns the points that a trial may play in the asked round, int64; `None` where all may be played.
     fn allowed<'py>(&self, py: Python<'py>, place: usize) -> Option<Bound<'py, PyArray1<i64>>> {
-        let trials = self.attached(py);
+        let trials = attached(py, &self.trials);
         trials.allowed(place).map(|set| PyArray1::from_iter(py, set.iter().map(|&point| i64::from(point))))
     }
 
     /// Returns the coordinates of a point, float64[dimension]; `None` where it has none.
     fn point<'py>(&self, py: Python<'py>, point: usize) -> Option<Bound<'py, PyArray1<f64>>> {
-        self.attached(py).point(point).map(|point| PyArray1::from_slice(py, point))
+        attached(py, &self.trials).point(point).map(|point| PyArray1::from_slice(py, point))
     }
 
     /// Returns the state, as JSON.
     fn save(&self, py: Python<'_>) -> PyResult<String> {
-        let state = self.attached(py).save().map_err(|error| exception(py, &error, Phase::Reading))?;
+        let state = attached(py, &self.trials).save().map_err(|error| exception(py, &error, Phase::Reading))?;
         serde_json::to_string(&state).map_err(|error| PyValueError::new_err(error.to_string()))
     }
 
     /// The ledger of one reward, as JSON.
     #[getter]
     fn ledger(&self, py: Python<'_>) -> PyResult<String> {
-        serde_json::to_string(&self.attached(py).ledger()).map_err(|error| PyValueError::new_err(error.to_string()))
+        serde_json::to_string(&attached(py, &self.trials).ledger()).map_err(|error| PyValueError::new_err(error.to_string()))
     }
 
     /// Number of points of the domain.
     #[getter]
     fn n_points(&self, py: Python<'_>) -> usize {
-        self.attached(py).n_points()
+        attached(py, &self.trials).n_points()
     }
 
     /// The round of the asked points, from 1.
     #[getter]
     fn round(&self, py: Python<'_>) -> u64 {
-        self.attached(py).round()
+        attached(py, &self.trials).round()
     }
 
     /// Whether all rounds are told.
     #[getter]
     fn is_over(&self, py: Python<'_>) -> bool {
-        self.attached(py).is_over()
+        attached(py, &self.trials).is_over()
     }
 }

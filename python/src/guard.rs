@@ -3,6 +3,7 @@
 use privateer::PolicyFailure;
 use pyo3::exceptions::PyException;
 use pyo3::prelude::*;
+use pyo3::sync::MutexExt;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -115,6 +116,11 @@ impl RunGuard {
         // Without an interpreter, at the end of the program, there is nobody to call.
         Python::try_attach(call).unwrap_or_else(|| Err(stopped()))
     }
+}
+
+/// Locks what is shared; the interpreter goes on while another thread has it, whose code may need it.
+pub fn attached<'a, T>(py: Python<'_>, shared: &'a Mutex<T>) -> MutexGuard<'a, T> {
+    shared.lock_py_attached(py).unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Whether an exception asks the program to end: Python derives such exceptions from `BaseException` alone.

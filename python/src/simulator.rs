@@ -1,17 +1,16 @@
 //! Trials whose points the caller chooses, one step of all of them at a time.
 
 use super::failure::{Phase, exception, named};
-use super::guard::{RunGuard, UserFailure};
+use super::guard::{RunGuard, UserFailure, attached};
 use super::spec::Sweep;
 use numpy::{PyArray1, PyReadonlyArray1};
 use privateer::{Error, Simulator, SimulatorStep};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use pyo3::sync::MutexExt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// Several trials of a cell, whose points the caller chooses.
 #[pyclass(frozen, module = "privateer._native")]
@@ -20,13 +19,6 @@ pub struct Simulators {
     /// Whether a step has failed, so that some trials are a round ahead of others.
     failed: AtomicBool,
     guard: Arc<RunGuard>,
-}
-
-impl Simulators {
-    /// Locks the trials; the interpreter goes on while another thread has them, whose environment may need it.
-    fn attached(&self, py: Python<'_>) -> MutexGuard<'_, Vec<Simulator>> {
-        self.trials.lock_py_attached(py).unwrap_or_else(PoisonError::into_inner)
-    }
 }
 
 /// Released rewards and regrets.
@@ -48,13 +40,13 @@ impl Simulators {
     /// Number of points of the domain.
     #[getter]
     fn n_points(&self, py: Python<'_>) -> usize {
-        self.attached(py).first().map_or(0, Simulator::n_points)
+        attached(py, &self.trials).first().map_or(0, Simulator::n_points)
     }
 
     /// Whether the horizon is reached.
     #[getter]
     fn is_over(&self, py: Python<'_>) -> bool {
-        self.attached(py).first().is_none_or(Simulator::is_over)
+        attached(py, &self.trials).first().is_none_or(Simulator::is_over)
     }
 
     /// Plays a point in each trial; returns the released rewards, NaN where none is released, and the regrets.
