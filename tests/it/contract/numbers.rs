@@ -249,3 +249,29 @@ fn every_stated_number_is_refused_or_runs() {
     let never: Vec<&String> = tried.difference(&accepted).collect();
     assert!(faults.is_empty() && never.is_empty(), "never accepted: {never:?}\n{} faults\n{}", faults.len(), faults.join("\n\n"));
 }
+
+/// A word that is documented in place of a number is taken in quotes, and without them where it is a number in TOML.
+#[test]
+fn words_in_place_of_numbers_are_taken() {
+    let (_folder, data) = environments::tables();
+    let (mut faults, mut tried) = (Vec::new(), BTreeSet::new());
+    for base in bases(&data) {
+        for key in &base.keys {
+            let Some((range, word)) = key.accepts.split_once(", or `").filter(|(range, _)| range.contains("number")) else {
+                continue;
+            };
+            let Some(word) = word.strip_suffix('`').filter(|word| word.bytes().all(|byte| byte.is_ascii_lowercase())) else {
+                continue;
+            };
+            let bare = word.parse::<f64>().is_ok().then(|| word.to_owned());
+            for value in [format!("\"{word}\"")].into_iter().chain(bare) {
+                let set = ("--set ".to_owned(), format!("{}{}", base.prefix, key.path), value);
+                let parsed = Sweep::parse("spec.toml", &base.text, std::slice::from_ref(&set));
+                faults.extend(parsed.err().map(|error| error.to_string()).filter(|error| error.contains(range)));
+                tried.insert((set.1, set.2));
+            }
+        }
+    }
+    assert!(faults.is_empty(), "{}", faults.join("\n\n"));
+    assert!(tried.iter().any(|(_, value)| value == "inf") && 6 <= tried.len(), "{tried:?}");
+}

@@ -465,7 +465,7 @@ impl<'a> Args<'a> {
         let mut diagnostic =
             Diagnostic::new(format!("`{path}` is {}, `{}`", node.value.type_name(), node.value.shown())).expected(expected);
         diagnostic.hint = match &node.value {
-            Value::Text(text) if wanted.is_number() && text.trim().parse::<f64>().is_ok() => {
+            Value::Text(text) if wanted.is_number() && text.trim().parse().is_ok_and(f64::is_finite) => {
                 Some("write it without quotes".to_owned())
             }
             Value::Float(x) if wanted == Wanted::WholeNumber && x.fract() == 0.0 && (0.0..1e15).contains(x) => {

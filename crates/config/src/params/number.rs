@@ -65,15 +65,18 @@ impl<'r, 'a> Number<'r, 'a> {
 
     /// Reads the number, or `word` as `Err`, if given; `meaning` documents the absent case.
     pub fn or_word(self, word: &'static str, meaning: &str) -> Option<Result<f64, &'static str>> {
-        self.args.note(self.key, format!("{}, or `{word}`", self.range()), Some(meaning.to_owned()), self.doc);
-        match self.args.node(self.key)? {
-            Node { value: Value::Text(text), .. } if text == word => Some(Err(word)),
-            node @ Node { value: Value::Text(_), .. } => {
-                self.args.wrong_type(self.key, node, Wanted::Number, &format!("{}, or `{word}`", self.range()));
-                None
-            }
-            _ => self.read().map(Ok),
+        let expected = format!("{}, or `{word}`", self.range());
+        self.args.note(self.key, expected.clone(), Some(meaning.to_owned()), self.doc);
+        let is_word = match &self.args.node(self.key)?.value {
+            Value::Text(text) => text == word,
+            // Without quotes, `inf` is a number.
+            Value::Float(x) => word.parse() == Ok(*x),
+            _ => false,
+        };
+        if is_word {
+            return Some(Err(word));
         }
+        self.read_as(&expected).map(Ok)
     }
 
     /// Reads a number b, which stands for `[-b, b]`, or two numbers `[lo, hi]`; `meaning` documents the absent case.
@@ -125,8 +128,12 @@ impl<'r, 'a> Number<'r, 'a> {
     }
 
     fn read(&self) -> Option<f64> {
-        let (x, node) = self.args.typed(self.key, Wanted::Number, &self.range(), Value::as_f64)?;
-        or_refuse(self.args, self.key, Some(x).filter(|&x| self.holds(x)), node, &self.range())
+        self.read_as(&self.range())
+    }
+
+    fn read_as(&self, expected: &str) -> Option<f64> {
+        let (x, node) = self.args.typed(self.key, Wanted::Number, expected, Value::as_f64)?;
+        or_refuse(self.args, self.key, Some(x).filter(|&x| self.holds(x)), node, expected)
     }
 
     fn holds(&self, x: f64) -> bool {
