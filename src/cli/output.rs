@@ -23,10 +23,9 @@ pub(super) fn print(bytes: &[u8]) {
 pub(super) fn printed() -> Result<(), Error> {
     match UNPRINTED.lock().unwrap_or_else(PoisonError::into_inner).take() {
         None => Ok(()),
-        Some(source) => Err(Error::Failed {
-            problem: format!("cannot print: {source}"),
-            hint: "what the command did stands; print where there is space".to_owned(),
-        }),
+        Some(source) => {
+            Err(Error::failed(format!("cannot print: {source}"), "what the command did stands; print where there is space"))
+        }
     }
 }
 

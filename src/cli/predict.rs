@@ -59,8 +59,7 @@ pub fn predict(registry: &Registry, args: &PredictArgs) -> Result<(), Error> {
     let names = table.header.clone().unwrap_or_else(|| (1..=table.columns).map(|i| format!("x{i}")).collect());
     let mut writer = csv::Writer::from_writer(Vec::new());
     let failed = |source: &dyn std::fmt::Display| {
-        let problem = format!("the points cannot be written as CSV: {source}");
-        Error::Failed { problem, hint: "please report it with the files".to_owned() }
+        Error::failed(format!("the points cannot be written as CSV: {source}"), "please report it with the files")
     };
     let titles = names.into_iter().chain(["mean".to_owned(), "standard_deviation".to_owned()]);
     writer.write_record(titles).map_err(|source| failed(&source))?;

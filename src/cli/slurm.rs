@@ -138,13 +138,9 @@ pub fn slurm(registry: &Registry, args: &SlurmArgs) -> Result<(), Error> {
     }
     let out = args.out()?;
     if out.exists() {
-        return Err(Error::Folder {
-            path: out,
-            problem: "exists already".to_owned(),
-            hint:
-                "name a new folder with `--out DIR`; an array that was stopped is submitted again with the scripts in its folder"
-                    .to_owned(),
-        });
+        let hint =
+            "name a new folder with `--out DIR`; an array that was stopped is submitted again with the scripts in its folder";
+        return Err(Error::folder(out, "exists already", hint));
     }
     let shown = std::path::absolute(&out).map_err(|source| Error::io("find the folder", &out, source))?.display().to_string();
     plain("out", &shown)?;
@@ -186,10 +182,8 @@ pub fn slurm(registry: &Registry, args: &SlurmArgs) -> Result<(), Error> {
 
 /// Runs `sbatch` and returns the number of the job.
 fn submitted(words: &[&str]) -> Result<String, Error> {
-    let failed = |problem: String| Error::Failed {
-        problem: format!("sbatch: {problem}"),
-        hint: "the scripts are written: submit them by hand, or mend what Slurm says".to_owned(),
-    };
+    let hint = "the scripts are written: submit them by hand, or mend what Slurm says";
+    let failed = |problem: String| Error::failed(format!("sbatch: {problem}"), hint);
     let output = Command::new("sbatch").args(words).output().map_err(|source| failed(source.to_string()))?;
     if !output.status.success() {
         return Err(failed(String::from_utf8_lossy(&output.stderr).trim().to_owned()));

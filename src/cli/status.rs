@@ -172,11 +172,8 @@ fn single(out: &Path, manifest: &Manifest) -> Result<TaskStatus, Error> {
 fn array(out: &Path, list: &Path) -> Result<Vec<TaskStatus>, Error> {
     let text = Input { most_bytes: 1 << 28, ..Input::small("list of tasks", "the file that `privateer slurm` wrote") }
         .read_text(list)?;
-    let corrupt = |line: &str| Error::Corrupt {
-        path: list.to_owned(),
-        problem: format!("holds `{line}`, which is no list of units"),
-        hint: "it is the file that `privateer slurm` wrote, a list of units in each line".to_owned(),
-    };
+    let hint = "it is the file that `privateer slurm` wrote, a list of units in each line";
+    let corrupt = |line: &str| Error::corrupt(list, format!("holds `{line}`, which is no list of units"), hint);
     text.lines()
         .enumerate()
         .map(|(number, line)| {

@@ -30,14 +30,11 @@ pub fn place_of_shard(out: &Path, shard: Shard) -> Result<PathBuf, Error> {
         if of.as_deref().and_then(|text| text.parse::<Shard>().ok()) == Some(shard) {
             return Ok(out.to_owned());
         }
-        return Err(Error::Folder {
-            path: out.to_owned(),
-            problem: match of {
-                Some(other) => format!("holds the results of another share of a sweep, {other}"),
-                None => "holds the results of a run that is not divided into shards".to_owned(),
-            },
-            hint: "choose another folder with `--out DIR`: each shard gets a folder in it".to_owned(),
-        });
+        let problem = match of {
+            Some(other) => format!("holds the results of another share of a sweep, {other}"),
+            None => "holds the results of a run that is not divided into shards".to_owned(),
+        };
+        return Err(Error::folder(out, problem, "choose another folder with `--out DIR`: each shard gets a folder in it"));
     }
     Ok(out.join(format!("shard-{}-of-{}", shard.index + 1, shard.count)))
 }
@@ -112,11 +109,8 @@ pub fn progress(place: &Path) -> Result<Option<(u64, u64)>, Error> {
 
 #[cfg(feature = "stores")]
 fn nothing_at(place: &Path) -> Error {
-    Error::Folder {
-        path: place.to_owned(),
-        problem: "holds no results".to_owned(),
-        hint: "give the address that `privateer run --out` wrote to, once a part is done".to_owned(),
-    }
+    let hint = "give the address that `privateer run --out` wrote to, once a part is done";
+    Error::folder(place, "holds no results", hint)
 }
 
 /// Folders to merge: those of this machine, and copies of what object stores hold.

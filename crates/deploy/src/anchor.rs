@@ -1,6 +1,5 @@
 //! The newest answer of a deployment, and the file on another disk that knows it.
 
-use super::failure::corrupt;
 use super::file::{DeploymentFile, Side};
 use super::seal::{self, Seal};
 use privateer_config::error::Error;
@@ -36,23 +35,23 @@ impl DeploymentFile {
             (words.next(), words.next().and_then(|number| number.parse::<u64>().ok()), words.next().and_then(seal::bytes));
         let (Some(whose), Some(number), Some(name)) = stated else {
             let hint = "restore it, as the deployment's last command wrote it";
-            return Err(corrupt(anchor, "is not the anchor of a deployment", hint));
+            return Err(Error::corrupt(anchor, "is not the anchor of a deployment", hint));
         };
         let shown = anchor.display();
         if whose != id {
             let problem = format!("has an anchor, `{shown}`, that is of another deployment");
-            return Err(corrupt(path, problem, "restore the anchor"));
+            return Err(Error::corrupt(path, problem, "restore the anchor"));
         }
         let here = self.ticket(side)?.map_or(0, |last| last.number);
         if here < number {
             let problem = format!("is an older copy: it has made {here} answers, and its anchor `{shown}` knows of {number}");
             let hint = "go on with the file that made the last answer: what this one would spend, the other has spent already";
-            return Err(corrupt(path, problem, hint));
+            return Err(Error::corrupt(path, problem, hint));
         }
         if 0 < number && self.name_of(side, number)? != Some(name) {
             let problem =
                 format!("is a copy that went on by itself: answer {number} is not the one that its anchor `{shown}` knows");
-            return Err(corrupt(path, problem, "go on with the file that the anchor knows"));
+            return Err(Error::corrupt(path, problem, "go on with the file that the anchor knows"));
         }
         Ok(())
     }
@@ -78,6 +77,6 @@ pub(super) fn refuse_anchor(anchor: &Path, place: &Path) -> Result<(), Error> {
     if anchor.symlink_metadata().is_err() || is_unused(anchor, place) {
         return Ok(());
     }
-    let hint = "an anchor belongs to one deployment and overwrites nothing: name another file, or delete this one".to_owned();
-    Err(Error::Folder { path: anchor.to_owned(), problem: "is there already".to_owned(), hint })
+    let hint = "an anchor belongs to one deployment and overwrites nothing: name another file, or delete this one";
+    Err(Error::folder(anchor, "is there already", hint))
 }

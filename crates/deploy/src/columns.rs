@@ -1,6 +1,5 @@
 //! What a file releases: one column for each mechanism, with its ledger, and the sessions over them.
 
-use super::failure::corrupt;
 use super::file::{DeploymentFile, Side};
 use super::seal;
 use super::seal::text;
@@ -79,7 +78,7 @@ impl DeploymentFile {
         let number = self.next(side, "columns", "column_id")?;
         let mut all: Vec<(&str, String, Value)> = Vec::new();
         let mut add = |part: &'static str, terms: serde_json::Result<Vec<(String, Value)>>| {
-            let terms = terms.map_err(|why| Error::Failed { problem: why.to_string(), hint: "please report this".to_owned() })?;
+            let terms = terms.map_err(|why| Error::failed(why.to_string(), "please report this"))?;
             all.extend(terms.into_iter().map(|(name, value)| (part, name, value)));
             Ok::<(), Error>(())
         };
@@ -140,7 +139,7 @@ impl DeploymentFile {
         }
         seal::of_terms(&terms).map(Some).map_err(|why| {
             let problem = format!("holds the {part} of column {column} in words of another version of this program ({why})");
-            corrupt(self.path_of(side), problem, "go on with the version that wrote it")
+            Error::corrupt(self.path_of(side), problem, "go on with the version that wrote it")
         })
     }
 

@@ -315,13 +315,9 @@ fn clear_interrupted(out: &Path, ledger_path: &Path, note: Note<'_>) -> Result<(
         let ledger = CuratedLedger::read(ledger_path)?;
         let contents = unpublished.leftovers.iter().map(Leftover::read).collect::<Result<Vec<_>, _>>()?;
         let Some(at) = contents.iter().position(|released_inputs| hash_bytes(released_inputs) == ledger.sha256) else {
-            return Err(Error::Folder {
-                path: ledger_path.to_owned(),
-                problem: format!("is there without its released inputs `{}`", out.display()),
-                hint: format!(
-                    "if the released inputs were moved, name another file; if they were never published, delete the ledger; {SPENT_AGAIN}"
-                ),
-            });
+            let problem = format!("is there without its released inputs `{}`", out.display());
+            let hint = "if the released inputs were moved, name another file; if they were never published, delete the ledger";
+            return Err(Error::folder(ledger_path, problem, format!("{hint}; {SPENT_AGAIN}")));
         };
         if !unpublished.leftovers[at].withdraw()? {
             return Err(already(out));
@@ -337,7 +333,7 @@ fn clear_interrupted(out: &Path, ledger_path: &Path, note: Note<'_>) -> Result<(
 }
 
 fn already(path: &Path) -> Error {
-    Error::Folder { path: path.to_owned(), problem: "is there already".to_owned(), hint: SPENT_AGAIN.to_owned() }
+    Error::folder(path, "is there already", SPENT_AGAIN)
 }
 
 fn beside(out: &Path) -> PathBuf {

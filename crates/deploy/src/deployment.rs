@@ -3,7 +3,6 @@
 use super::anchor::Ticket;
 use super::books::{BudgetTerms, Occasion, Paid};
 use super::columns::{Column, OdometerLink};
-use super::failure::corrupt;
 use super::file::{DeploymentFile, Side};
 use super::identity::{Identity, Naming};
 use super::options::BudgetOptions;
@@ -225,7 +224,7 @@ impl<'a> Account<'a> {
             let number = number.ok_or_else(|| {
                 let hint =
                     "the odometer is older than the session: restore both from copies of one moment, or start a new session";
-                corrupt(file.path_of(Side::Own), "is not known to its odometer", hint)
+                Error::corrupt(file.path_of(Side::Own), "is not known to its odometer", hint)
             })?;
             let period = file.period(&terms, occasion.time)?;
             purses.push(Purse { side, terms, columns, column: number, period });
@@ -332,12 +331,12 @@ fn agree(file: &DeploymentFile, here: u64, there: u64) -> Result<(), Error> {
     let path = file.path_of(Side::Own);
     if there < here {
         let problem = format!("has made {here} answers, and its odometer knows of {there}: the odometer is an older copy");
-        return Err(corrupt(path, problem, "restore the odometer: spends that it does not know would not count"));
+        return Err(Error::corrupt(path, problem, "restore the odometer: spends that it does not know would not count"));
     }
     if here < there {
         let problem = format!("is a copy: it has made {here} answers, and its odometer knows of {there}");
         let hint = "go on with the file that made the last answer, or start a new session on the same odometer";
-        return Err(corrupt(path, problem, hint));
+        return Err(Error::corrupt(path, problem, hint));
     }
     Ok(())
 }
@@ -376,7 +375,7 @@ pub(super) fn keep(file: &DeploymentFile, kept: &str) -> Result<(), Error> {
             Ok(false) => NOTHING.to_owned(),
             Err(_) => format!("whether it counts, the next command says: {kept}"),
         };
-        Error::Failed { problem, hint }
+        Error::failed(problem, hint)
     })
 }
 
@@ -389,7 +388,7 @@ pub(super) fn not_kept(why: Error) -> Error {
     if action.starts_with("read the ") {
         return why;
     }
-    Error::Failed { problem: format!("cannot {action} `{}`: {source}", path.display()), hint: NOTHING.to_owned() }
+    Error::failed(format!("cannot {action} `{}`: {source}", path.display()), NOTHING)
 }
 
 pub fn refused(why: SpendRefusal) -> Error {

@@ -12,8 +12,8 @@ pub(super) fn refused(path: &Path, why: &rusqlite::Error) -> Error {
         Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => {
             Error::InUse { path: path.to_owned(), holder: "another command", hint: "then try again".to_owned() }
         }
-        Some(ErrorCode::NotADatabase) => corrupt(path, "is not a deployment of this program", NAME_ONE),
-        Some(ErrorCode::DatabaseCorrupt) => corrupt(path, "is damaged: SQLite cannot read it as it was written", RESTORE),
+        Some(ErrorCode::NotADatabase) => Error::corrupt(path, "is not a deployment of this program", NAME_ONE),
+        Some(ErrorCode::DatabaseCorrupt) => Error::corrupt(path, "is damaged: SQLite cannot read it as it was written", RESTORE),
         Some(ErrorCode::ReadOnly | ErrorCode::PermissionDenied) => {
             let source = std::io::Error::new(ErrorKind::PermissionDenied, "the file or its folder cannot be written");
             Error::io("write the deployment", path, source)
@@ -24,13 +24,8 @@ pub(super) fn refused(path: &Path, why: &rusqlite::Error) -> Error {
         Some(ErrorCode::SystemIoFailure | ErrorCode::CannotOpen) => {
             Error::io("read or write the deployment", path, std::io::Error::other(why.to_string()))
         }
-        _ => corrupt(path, format!("is not a deployment as this program writes it ({why})"), RESTORE),
+        _ => Error::corrupt(path, format!("is not a deployment as this program writes it ({why})"), RESTORE),
     }
-}
-
-/// Returns an error about a file that is not what it should be.
-pub(super) fn corrupt(path: &Path, problem: impl Into<String>, hint: &str) -> Error {
-    Error::Corrupt { path: path.to_owned(), problem: problem.into(), hint: hint.to_owned() }
 }
 
 pub(super) const RESTORE: &str = "restore the file from a copy";
@@ -39,7 +34,7 @@ pub(super) const NAME_ONE: &str = "name a file that `privateer odometer`, `init`
 
 pub(super) fn altered(path: &Path, what: &str) -> Error {
     let hint = "restore the file from a copy; rows are added by this program alone";
-    corrupt(path, format!("was altered: {what} is not what was written"), hint)
+    Error::corrupt(path, format!("was altered: {what} is not what was written"), hint)
 }
 
 pub(super) fn bad_budget(why: &BadBudget) -> Error {

@@ -5,7 +5,7 @@
 //! answers beside the file, where a copy misses them, and does not work on network folders.
 
 use super::anchor::refuse_anchor;
-use super::failure::{altered, corrupt, refused};
+use super::failure::{altered, refused};
 use super::identity::{APPLICATION, Identity, VERSION, check_version, head};
 use super::place::{place_of, refuse_copy_of, refuse_hard_links, refuse_others, roll_back_killed};
 use super::seal::text;
@@ -74,8 +74,7 @@ pub fn now() -> i64 {
 
 /// Returns a random name.
 pub fn new_name() -> Result<String, Error> {
-    random_name()
-        .map_err(|why| Error::Failed { problem: why.to_string(), hint: "try again once the system gives entropy".to_owned() })
+    random_name().map_err(|why| Error::failed(why.to_string(), "try again once the system gives entropy"))
 }
 
 impl DeploymentFile {
@@ -84,8 +83,8 @@ impl DeploymentFile {
         if Self::is_absent(path) {
             return Ok(());
         }
-        let hint = "a deployment is not overwritten: name another file, or delete this one".to_owned();
-        Err(Error::Folder { path: path.to_owned(), problem: "is there already".to_owned(), hint })
+        let hint = "a deployment is not overwritten: name another file, or delete this one";
+        Err(Error::folder(path, "is there already", hint))
     }
 
     /// Whether nothing is at a path, or what a command left that was killed before its first transaction ended: an empty file.
@@ -269,7 +268,7 @@ impl DeploymentFile {
         }
         if id.is_some_and(|id| id != identity.id) {
             let hint = "name the one it was started with, by `--odometer FILE` if it has moved";
-            return Err(corrupt(path, "is not the odometer that this session spends from", hint));
+            return Err(Error::corrupt(path, "is not the odometer that this session spends from", hint));
         }
         self.shared = Some((real, identity));
         self.check_anchor(Side::Shared)

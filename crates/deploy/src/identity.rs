@@ -1,6 +1,6 @@
 //! Who a file is: its version, its random name, its place, and what names a record in it.
 
-use super::failure::{NAME_ONE, RESTORE, altered, corrupt, refused};
+use super::failure::{NAME_ONE, RESTORE, altered, refused};
 use super::file::{DeploymentFile, Side};
 use super::place::place_of;
 use super::seal::{is_sealed, text};
@@ -54,15 +54,15 @@ pub(super) fn check_version(db: &Connection, side: Side, path: &Path) -> Result<
     };
     if pragma("application_id")? != APPLICATION {
         // Also what a command left that was killed before its first transaction ended.
-        return Err(corrupt(path, "is not a deployment of this program", NAME_ONE));
+        return Err(Error::corrupt(path, "is not a deployment of this program", NAME_ONE));
     }
     match pragma("user_version")? {
         VERSION => Ok(()),
         version if VERSION < version => {
             let problem = format!("has version {version}; this program reads version {VERSION}");
-            Err(corrupt(path, problem, "use the program that wrote it, or a newer one"))
+            Err(Error::corrupt(path, problem, "use the program that wrote it, or a newer one"))
         }
-        version => Err(corrupt(path, format!("has version {version}, which no program has written"), RESTORE)),
+        version => Err(Error::corrupt(path, format!("has version {version}, which no program has written"), RESTORE)),
     }
 }
 

@@ -360,11 +360,7 @@ fn refuse_older(file: &SpendingFile, files: &[&SpendingFile]) -> Result<(), Erro
 
 /// Reads any file that states spends.
 fn read(path: &Path, stated: Option<FilterKind>) -> Result<SpendingFile, Error> {
-    let corrupt = |problem: &str| Error::Corrupt {
-        path: path.to_owned(),
-        problem: problem.to_owned(),
-        hint: "name a deployment, or the `.ledger.json` of a curated table".to_owned(),
-    };
+    let corrupt = |problem: &str| Error::corrupt(path, problem, "name a deployment, or the `.ledger.json` of a curated table");
     if DeploymentFile::is_one(path)? || DeploymentFile::is_absent(path) {
         return read_open(&DeploymentFile::open_to_read(path)?, stated);
     }

@@ -1,6 +1,6 @@
 //! Where a file stands: no copy, no other file and no hard link takes its place.
 
-use super::failure::{NAME_ONE, corrupt};
+use super::failure::NAME_ONE;
 use super::file::{DeploymentFile, connect};
 use privateer_config::error::{Diagnostic, Error};
 use rusqlite::OpenFlags;
@@ -27,14 +27,14 @@ pub(super) fn refuse_others(shown: &Path, real: &Path) -> Result<(), Error> {
     } else {
         ("is not a deployment of this program", NAME_ONE)
     };
-    Err(corrupt(shown, problem, hint))
+    Err(Error::corrupt(shown, problem, hint))
 }
 
 pub(super) fn refuse_hard_links(shown: &Path, real: &Path) -> Result<(), Error> {
     #[cfg(unix)]
     if real.metadata().is_ok_and(|found| 1 < std::os::unix::fs::MetadataExt::nlink(&found)) {
         let hint = "delete the other hard links: a write through one name would not be seen through another";
-        return Err(corrupt(shown, "is one file under several names (hard links)", hint));
+        return Err(Error::corrupt(shown, "is one file under several names (hard links)", hint));
     }
     let _ = (shown, real);
     Ok(())
@@ -56,7 +56,7 @@ pub(super) fn refuse_copy_of(id: &str, shown: &Path, real: &Path, place: &Path) 
     let hint = format!(
         "go on with `{place}`, or delete it if this one takes its place: what one of the two spends, the other would not know"
     );
-    Err(corrupt(shown, format!("is a copy: the deployment still stands at `{place}`"), &hint))
+    Err(Error::corrupt(shown, format!("is a copy: the deployment still stands at `{place}`"), &hint))
 }
 
 /// Returns a path as the text that a file keeps of it.

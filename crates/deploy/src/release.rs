@@ -400,9 +400,7 @@ fn ledger_of(channel: &Channel) -> Ledger {
 
 pub(super) fn failed(why: &ReleaseError) -> Error {
     match why {
-        ReleaseError::NoEntropy(_) => {
-            Error::Failed { problem: why.to_string(), hint: "try again once the system gives entropy".to_owned() }
-        }
+        ReleaseError::NoEntropy(_) => Error::failed(why.to_string(), "try again once the system gives entropy"),
         _ => Diagnostic::new(why.to_string()).hint("nothing was released").error(),
     }
 }

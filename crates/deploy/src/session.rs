@@ -147,11 +147,8 @@ fn refuse_session(file: &DeploymentFile, state: &Path, named: &str) -> Result<()
     if file.sessions()?.iter().all(|known| known.name != named) {
         return Ok(());
     }
-    Err(Error::Folder {
-        path: state.to_owned(),
-        problem: format!("is there already, with a session `{named}`"),
-        hint: "a session is not overwritten: name another file, or another `--session` in this one".to_owned(),
-    })
+    let hint = "a session is not overwritten: name another file, or another `--session` in this one";
+    Err(Error::folder(state, format!("is there already, with a session `{named}`"), hint))
 }
 
 /// Says how answers about one row add up.

@@ -136,6 +136,21 @@ impl Error {
         Self::Io { action: action.into(), path: path.as_ref().to_owned(), source }
     }
 
+    /// Creates the error for a folder that cannot be used.
+    pub fn folder(path: impl AsRef<Path>, problem: impl Into<String>, hint: impl Into<String>) -> Self {
+        Self::Folder { path: path.as_ref().to_owned(), problem: problem.into(), hint: hint.into() }
+    }
+
+    /// Creates the error for a file that does not have the expected format.
+    pub fn corrupt(path: impl AsRef<Path>, problem: impl Into<String>, hint: impl Into<String>) -> Self {
+        Self::Corrupt { path: path.as_ref().to_owned(), problem: problem.into(), hint: hint.into() }
+    }
+
+    /// Creates the error for something that cannot continue.
+    pub fn failed(problem: impl Into<String>, hint: impl Into<String>) -> Self {
+        Self::Failed { problem: problem.into(), hint: hint.into() }
+    }
+
     /// Returns the process exit code for this error.
     pub fn exit_code(&self) -> ExitCode {
         match self {

@@ -47,7 +47,7 @@ pub fn measure(
         }
     }
     let [Some(small), Some(large)] = runs else {
-        return Err(Error::Failed { problem: "nothing was measured".to_owned(), hint: "repeat it at least once".to_owned() });
+        return Err(Error::failed("nothing was measured", "repeat it at least once"));
     };
     let work = super::work::Work::of(&one, &Preparation::new(&one, &run.data, run.backend.as_ref()))?;
     let (trials, rounds) = (one.trials, one.cells.iter().map(|cell| cell.rounds).sum::<u64>());

@@ -133,10 +133,9 @@ impl WrittenQuestion {
         let data = self.data.clone();
         let options = RunOptions { data, threads, ..RunOptions::default() };
         let results = self.folder.join(RESULTS_NAME);
-        run_to_folder(&self.sweep, &results, &options, stop, observer)?.report.ok_or_else(|| Error::Failed {
-            problem: "the run has no report".to_owned(),
-            hint: format!("run `privateer report {}`", results.display()),
-        })
+        let run = run_to_folder(&self.sweep, &results, &options, stop, observer)?;
+        let hint = || format!("run `privateer report {}`", results.display());
+        run.report.ok_or_else(|| Error::failed("the run has no report", hint()))
     }
 
     /// Returns what the report of the run says about the question.
@@ -320,11 +319,8 @@ pub fn write_question(
         return Diagnostic::new("`--out` is empty").expected("a folder").refuse();
     }
     if folder.join(RESULTS_NAME).exists() && !folder.join(SPEC_NAME).exists() {
-        return Err(Error::Folder {
-            path: folder,
-            problem: format!("holds a `{RESULTS_NAME}` that no `privateer cost` wrote"),
-            hint: "choose another folder with `--out DIR`".to_owned(),
-        });
+        let problem = format!("holds a `{RESULTS_NAME}` that no `privateer cost` wrote");
+        return Err(Error::folder(folder, problem, "choose another folder with `--out DIR`"));
     }
     fs::create_dir_all(&folder).map_err(|source| Error::io("create the folder", &folder, source))?;
     fs::write(scratch.path().join(SPEC_NAME), text).map_err(|source| Error::io("write the spec", scratch.path(), source))?;
@@ -342,11 +338,8 @@ pub fn write_question(
             Err(source) => return Err(Error::io("read", to, source)),
         };
         if is_other {
-            return Err(Error::Folder {
-                path: folder,
-                problem: format!("holds another question: its `{}` differs", to.file_name().unwrap_or_default().display()),
-                hint: "choose another folder with `--out DIR`, or remove this one".to_owned(),
-            });
+            let problem = format!("holds another question: its `{}` differs", to.file_name().unwrap_or_default().display());
+            return Err(Error::folder(folder, problem, "choose another folder with `--out DIR`, or remove this one"));
         }
     }
     for (to, bytes) in &files {

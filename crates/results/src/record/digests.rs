@@ -179,7 +179,7 @@ pub fn read_listed(out: &Path, name: &str, action: &str) -> Result<Option<Vec<u8
         FileState::Intact => return disk::read(&path, action).map(Some),
         state => state.problem(),
     };
-    Err(disk::corrupt(&path, problem, "run the same command again: it is then written again"))
+    Err(Error::corrupt(&path, problem, "run the same command again: it is then written again"))
 }
 
 impl FileState {

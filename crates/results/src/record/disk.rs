@@ -97,19 +97,14 @@ pub(super) fn read_all(file: File, path: &Path, action: &str) -> Result<Vec<u8>,
         Ok((bytes.len() as u64 <= MOST_BYTES).then_some(bytes))
     };
     let hint = "check that it is the file you mean: no file of this program is that large";
-    read().map_err(|source| refused(path, action, source))?.ok_or_else(|| corrupt(path, "is larger than 4 GiB", hint))
-}
-
-/// Returns the error for a file that is not what it should be.
-pub(super) fn corrupt(path: &Path, problem: impl Into<String>, hint: &str) -> Error {
-    Error::Corrupt { path: path.to_owned(), problem: problem.into(), hint: hint.to_owned() }
+    read().map_err(|source| refused(path, action, source))?.ok_or_else(|| Error::corrupt(path, "is larger than 4 GiB", hint))
 }
 
 /// Returns the error for a refused open or read: bad content is told from a failure of the system, which may pass.
 pub(super) fn refused(path: &Path, action: &str, source: io::Error) -> Error {
     if is_not_regular(&source) {
         let hint = "name a regular file, or move the folder, pipe or device of that name away";
-        return corrupt(path, "is not a regular file", hint);
+        return Error::corrupt(path, "is not a regular file", hint);
     }
     Error::io(action, path, source)
 }

@@ -52,7 +52,7 @@ impl Folder {
         let cells = out.join("cells");
         let older = match fs::metadata(out) {
             Ok(found) if !found.is_dir() => {
-                return Err(refused(out, "is a file, not a folder", "choose another folder with `--out DIR`"));
+                return Err(Error::folder(out, "is a file, not a folder", "choose another folder with `--out DIR`"));
             }
             Ok(_) => inspect(out, manifest)?,
             Err(source) if source.kind() == ErrorKind::NotFound => None,
@@ -146,7 +146,7 @@ impl Folder {
             };
             let hint = "run the command that made the folder again: altered parts are computed again; `privateer verify DIR` names \
                         them all";
-            return Err(disk::corrupt(path, format!("{problem}{others}"), hint));
+            return Err(Error::corrupt(path, format!("{problem}{others}"), hint));
         }
         Ok(done)
     }
@@ -154,25 +154,27 @@ impl Folder {
     /// Returns the manifest of a results folder.
     pub fn manifest(out: &Path) -> Result<Manifest, Error> {
         let found = fs::metadata(out).map_err(|source| match source.kind() {
-            ErrorKind::NotFound | ErrorKind::NotADirectory if out.to_string_lossy().contains("://") => refused(
+            ErrorKind::NotFound | ErrorKind::NotADirectory if out.to_string_lossy().contains("://") => Error::folder(
                 out,
                 "is in an object store, and not a folder of this machine",
                 "copy it first: `privateer merge ADDRESS --out DIR`",
             ),
             ErrorKind::NotFound | ErrorKind::NotADirectory => {
-                refused(out, "does not exist", "give a folder that `privateer run` wrote")
+                Error::folder(out, "does not exist", "give a folder that `privateer run` wrote")
             }
             _ => Error::io("open the folder", out, source),
         })?;
         if !found.is_dir() {
-            return Err(refused(out, "is a file, not a folder", "give a folder that `privateer run` wrote"));
+            return Err(Error::folder(out, "is a file, not a folder", "give a folder that `privateer run` wrote"));
         }
         if is_missing(&Manifest::path(out))? {
             return Err(match shares_in(out).len() {
-                0 => {
-                    refused(out, "is not a results folder: it has no `manifest.json`", "give a folder that `privateer run` wrote")
-                }
-                n => refused(out, &format!("holds {n} shards"), "join them first: `privateer merge DIR --out ALL`"),
+                0 => Error::folder(
+                    out,
+                    "is not a results folder: it has no `manifest.json`",
+                    "give a folder that `privateer run` wrote",
+                ),
+                n => Error::folder(out, format!("holds {n} shards"), "join them first: `privateer merge DIR --out ALL`"),
             });
         }
         Manifest::load(out)
@@ -196,9 +198,9 @@ fn inspect(out: &Path, manifest: &Manifest) -> Result<Option<String>, Error> {
     if is_missing(&Manifest::path(out))? {
         return match foreign_file(out)? {
             None => Ok(None),
-            Some(path) => Err(refused(
+            Some(path) => Err(Error::folder(
                 out,
-                &format!("is not a results folder: it has no `manifest.json`, and it holds `{}`", path.display()),
+                format!("is not a results folder: it has no `manifest.json`, and it holds `{}`", path.display()),
                 "choose a new or empty folder with `--out DIR`",
             )),
         };
@@ -212,10 +214,10 @@ fn inspect(out: &Path, manifest: &Manifest) -> Result<Option<String>, Error> {
             manifest.spec_name,
             short(&manifest.spec_hash)
         );
-        return Err(refused(out, &problem, "choose another folder with `--out DIR`, or delete this one"));
+        return Err(Error::folder(out, problem, "choose another folder with `--out DIR`, or delete this one"));
     }
     if older.cells != manifest.cells {
-        return Err(refused(
+        return Err(Error::folder(
             out,
             "holds results of the same spec over other data, or of a program that reads it differently",
             "name the data folder that it was started with (`--data DIR`), choose another folder with `--out DIR`, or delete this one",
@@ -327,10 +329,6 @@ fn lock(out: &Path) -> Result<Option<File>, Error> {
     }
 }
 
-fn refused(out: &Path, problem: &str, hint: &str) -> Error {
-    Error::Folder { path: out.to_owned(), problem: problem.to_owned(), hint: hint.to_owned() }
-}
-
 /// Returns the error for a folder that cannot be made: a wrong argument where its place is to blame, a failed run otherwise (a full disk).
 fn uncreated(out: &Path, action: &str, source: std::io::Error) -> Error {
     let problem = match source.kind() {
@@ -340,7 +338,7 @@ fn uncreated(out: &Path, action: &str, source: std::io::Error) -> Error {
         ErrorKind::NotFound => "cannot be created",
         _ => return Error::io(action, out, source),
     };
-    refused(out, problem, "choose another folder with `--out DIR`")
+    Error::folder(out, problem, "choose another folder with `--out DIR`")
 }
 
 /// Returns the error for a folder that this user may not read or write: a wrong argument, as nothing was run. Other errors stay.
@@ -355,9 +353,9 @@ fn not_permitted(out: &Path, error: Error) -> Error {
         Ok(inner) if inner != Path::new("") => format!(" (at the file `{}` in it)", inner.display()),
         _ => String::new(),
     };
-    refused(
+    Error::folder(
         out,
-        &format!("is a folder that cannot be used: {reason}{at}"),
+        format!("is a folder that cannot be used: {reason}{at}"),
         "choose another folder with `--out DIR`, or permit this user to write into it",
     )
 }

@@ -111,7 +111,7 @@ impl Manifest {
     /// written.
     pub fn load(out: &Path) -> Result<Self, Error> {
         let path = Self::path(out);
-        let corrupt = |problem: String| disk::corrupt(&path, problem, HINT);
+        let corrupt = |problem: String| Error::corrupt(&path, problem, HINT);
         if let Some(manifest) = Self::load_sealed(&path) {
             manifest.check_counts().map_err(corrupt)?;
             return Ok(manifest);
@@ -132,7 +132,7 @@ impl Manifest {
                     "read it with the program that wrote it (`program_version` in the file), or run the spec again into a new folder"
                 };
                 let problem = format!("has schema version {version}; this program reads version {FOLDER_VERSION}");
-                return Err(disk::corrupt(&path, problem, hint));
+                return Err(Error::corrupt(&path, problem, hint));
             }
             Some(_) => {}
         }
@@ -190,7 +190,7 @@ impl Manifest {
         } else {
             return Ok(());
         };
-        Err(disk::corrupt(path, problem, "delete the file and run the same command again"))
+        Err(Error::corrupt(path, problem, "delete the file and run the same command again"))
     }
 
     /// Returns where the manifest lies in an output folder.

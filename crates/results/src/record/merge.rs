@@ -62,7 +62,7 @@ fn agree(inputs: &[PathBuf], first: &Manifest) -> Result<(), Error> {
             continue;
         }
         let manifest = Folder::manifest(input)?;
-        let refuse = |problem: String, hint: &str| Err(Error::Folder { path: input.clone(), problem, hint: hint.to_owned() });
+        let refuse = |problem: String, hint: &str| Err(Error::folder(input, problem, hint));
         if manifest.spec_hash != first.spec_hash {
             return refuse(
                 format!("is of another spec, `{}`, than `{}`, `{}`", manifest.spec_name, inputs[0].display(), first.spec_name),
@@ -158,7 +158,7 @@ fn agreed(mut paths: impl Iterator<Item = PathBuf>) -> Result<Option<Vec<u8>>, E
     for path in paths {
         if disk::read(&path, "read the part")? != bytes {
             let hint = "one of the two is altered or from another version of the program: delete it and run that shard again";
-            return Err(disk::corrupt(&path, format!("differs from `{}`", first.display()), hint));
+            return Err(Error::corrupt(&path, format!("differs from `{}`", first.display()), hint));
         }
     }
     Ok(Some(bytes))

@@ -96,7 +96,7 @@ impl Parameters {
             }
             error => error,
         })?;
-        let corrupt = |problem: String| disk::corrupt(path, problem, WRITTEN);
+        let corrupt = |problem: String| Error::corrupt(path, problem, WRITTEN);
         let value: serde_json::Value =
             serde_json::from_slice(&bytes).map_err(|source| corrupt(format!("is no JSON file ({source})")))?;
         if value["kind"] != KIND {

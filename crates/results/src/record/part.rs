@@ -32,7 +32,7 @@ pub fn write_part(out: &Path, spec_hash: &str, id: PartId, cell: &CellInfo, rows
 /// # Errors
 /// [`Error::Corrupt`] where the columns are not equally long or the encoder refuses them.
 pub fn part_bytes(spec_hash: &str, id: PartId, cell: &CellInfo, rows: &Trace) -> Result<Vec<u8>, Error> {
-    let refused = |problem: String| disk::corrupt(id.listed_name().as_ref(), problem, PROGRAM_FAULT);
+    let refused = |problem: String| Error::corrupt(id.listed_name(), problem, PROGRAM_FAULT);
     if rows.measures() != cell.measures || !rows.is_rectangular() {
         return Err(refused(format!("cannot be written: its columns are not all {} rows long", rows.len())));
     }

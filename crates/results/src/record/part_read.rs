@@ -47,7 +47,7 @@ pub fn decode_part(bytes: Vec<u8>, most_rows: u64) -> Result<(PartHeader, Trace)
 }
 
 fn corrupt(path: &Path, problem: String) -> Error {
-    disk::corrupt(path, problem, "delete the file and run the same command again: only this part is computed again")
+    Error::corrupt(path, problem, "delete the file and run the same command again: only this part is computed again")
 }
 
 /// The decoder is third-party code fed with bytes of unknown origin: whatever it does ends as one readable problem.

@@ -112,7 +112,7 @@ impl RunRecord {
     /// [`Error::Io`] where the disk refuses.
     pub fn save(&self, out: &Path) -> Result<(), Error> {
         let text = serde_json::to_string_pretty(self)
-            .map_err(|error| Error::Failed { problem: format!("`run.json`: {error}"), hint: "please report this".to_owned() })?;
+            .map_err(|error| Error::failed(format!("`run.json`: {error}"), "please report this"))?;
         write_whole(&Self::path(out), format!("{text}\n").as_bytes(), "write what the machine did")
     }
 

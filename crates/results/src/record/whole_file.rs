@@ -139,9 +139,7 @@ impl PreparedFile {
     /// [`Error::Folder`] with `hint` where something is there already, [`Error::Io`] where the disk refuses.
     pub fn publish_new(mut self, hint: &str) -> Result<(), Error> {
         disk::publish_new(&self.temporary, &self.path).map_err(|source| match source.kind() {
-            std::io::ErrorKind::AlreadyExists => {
-                Error::Folder { path: self.path.clone(), problem: "is there already".to_owned(), hint: hint.to_owned() }
-            }
+            std::io::ErrorKind::AlreadyExists => Error::folder(&self.path, "is there already", hint),
             _ => Error::io(&self.action, &self.path, source),
         })?;
         self.published = true;

@@ -148,8 +148,7 @@ fn cell(
     mut rows_of: impl FnMut(PartId) -> Result<Trace, Error>,
 ) -> Result<CellData, Error> {
     let corrupt = |block: u32, problem: String| {
-        let path = PartId { cell: info.cell, block }.path(out);
-        Error::Corrupt { path, problem, hint: "delete the folder and run the sweep again".to_owned() }
+        Error::corrupt(PartId { cell: info.cell, block }.path(out), problem, "delete the folder and run the sweep again")
     };
     let mut builder: Option<CurveBuilder> = None;
     let mut ends = Vec::new();

@@ -142,7 +142,7 @@ fn whole_key(run: &ReportRun, name: &str, others: &[&str]) -> Result<String, Err
 #[cfg(feature = "pdf")]
 fn pdf(svg: &str) -> Result<Vec<u8>, Error> {
     use svg2pdf::usvg;
-    let failed = |problem: String| Error::Failed { problem, hint: "export `--format svg` and report this".to_owned() };
+    let failed = |problem: String| Error::failed(problem, "export `--format svg` and report this");
     let mut options = usvg::Options { font_family: "Ubuntu".to_owned(), ..usvg::Options::default() };
     options.fontdb_mut().load_font_data(epaint_default_fonts::UBUNTU_LIGHT.to_vec());
     options.fontdb_mut().set_sans_serif_family("Ubuntu");

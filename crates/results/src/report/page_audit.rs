@@ -15,11 +15,8 @@ pub(super) fn section(out: &Path) -> Result<Option<Markup>, Error> {
     let path = out.join(AuditFile::NAME);
     let Some(bytes) = read_listed(out, AuditFile::NAME, "read the audit")? else { return Ok(None) };
     let text = String::from_utf8_lossy(&bytes);
-    let file: AuditFile = serde_json::from_str(&text).map_err(|error| Error::Corrupt {
-        path,
-        problem: format!("is no audit: {error}"),
-        hint: "remove it and run the spec again".to_owned(),
-    })?;
+    let file: AuditFile = serde_json::from_str(&text)
+        .map_err(|error| Error::corrupt(path, format!("is no audit: {error}"), "remove it and run the spec again"))?;
     Ok(Some(body(&file)))
 }
 

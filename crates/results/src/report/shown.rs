@@ -13,7 +13,7 @@ use std::sync::Arc;
 
 /// Returns a part of the manifest with every text made safe to show, because a folder may be untrusted.
 pub(super) fn shown<T: Serialize + DeserializeOwned>(value: &T) -> Result<T, Error> {
-    let failed = |source| Error::Failed { problem: format!("the manifest: {source}"), hint: "please report this".to_owned() };
+    let failed = |source| Error::failed(format!("the manifest: {source}"), "please report this");
     let mut value = serde_json::to_value(value).map_err(failed)?;
     show_value(&mut value);
     serde_json::from_value(value).map_err(failed)

@@ -143,11 +143,8 @@ fn take_rates(sweep: &Sweep, preparation: &Preparation<'_>, out: &Path, options:
     if let Some(folder) = &options.rates {
         let manifest = Folder::manifest(folder)?;
         if !fits(&manifest) {
-            return Err(Error::Folder {
-                path: folder.clone(),
-                problem: "holds learning rates of another spec or another version of the program".to_owned(),
-                hint: "name a results folder of this spec, or run without `--rates`".to_owned(),
-            });
+            let problem = "holds learning rates of another spec or another version of the program";
+            return Err(Error::folder(folder, problem, "name a results folder of this spec, or run without `--rates`"));
         }
         preparation.set_tuned_rates(&manifest.tuned_rates);
     } else if preparation.tunes_rates() && Manifest::path(out).exists() {
@@ -172,7 +169,7 @@ fn audit(sweep: &Sweep, samples: u64, options: &RunOptions, out: &Path) -> Resul
     let RunsAudit { findings, passed_over } = audit::of_runs(sweep, &options.data, options.backend.as_ref(), settings, &|_| ())?;
     let file = AuditFile { confidence: settings.confidence, seed: settings.seed, findings, passed_over };
     let text = serde_json::to_string_pretty(&file)
-        .map_err(|error| Error::Failed { problem: format!("the audit: {error}"), hint: "please report this".to_owned() })?;
+        .map_err(|error| Error::failed(format!("the audit: {error}"), "please report this"))?;
     record::rewrite_listed(out, AuditFile::NAME, text.as_bytes(), "write the audit")
 }
 

@@ -139,9 +139,8 @@ impl RatesFile {
     /// # Errors
     /// [`Error::Failed`] without a home, [`Error::Io`] where the disk refuses.
     pub fn save(&self) -> Result<PathBuf, Error> {
-        let failed = |problem: &str, hint: &str| Error::Failed { problem: problem.to_owned(), hint: hint.to_owned() };
-        let path = Self::path().ok_or_else(|| failed("there is no cache folder", "set XDG_CACHE_HOME to a whole path"))?;
-        let text = serde_json::to_string_pretty(self).map_err(|why| failed(&why.to_string(), "please report this"))?;
+        let path = Self::path().ok_or_else(|| Error::failed("there is no cache folder", "set XDG_CACHE_HOME to a whole path"))?;
+        let text = serde_json::to_string_pretty(self).map_err(|why| Error::failed(why.to_string(), "please report this"))?;
         if let Some(folder) = path.parent() {
             std::fs::create_dir_all(folder).map_err(|source| Error::io("create the folder", folder, source))?;
         }

@@ -74,8 +74,8 @@ pub(super) fn thread_pool_with(threads: Option<usize>, setup: &ThreadSetup) -> R
     };
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     let threads = threads.map_or(0, |threads| threads.min(MOST_PER_CORE * cores));
-    ThreadPoolBuilder::new().num_threads(threads).spawn_handler(spawned).build().map_err(|problem| Error::Failed {
-        problem: format!("the system refuses to start threads: {problem}"),
-        hint: "use fewer threads, or raise the limits on memory and processes".to_owned(),
+    ThreadPoolBuilder::new().num_threads(threads).spawn_handler(spawned).build().map_err(|problem| {
+        let hint = "use fewer threads, or raise the limits on memory and processes";
+        Error::failed(format!("the system refuses to start threads: {problem}"), hint)
     })
 }

@@ -192,12 +192,9 @@ impl Bucket {
     }
 
     fn corrupt(&self, name: &str, problem: String) -> Error {
-        Error::Corrupt {
-            path: self.address_of(name),
-            problem,
-            hint: "it is altered, or from another version of the program: compare, delete the wrong one and run that share again"
-                .to_owned(),
-        }
+        let hint =
+            "it is altered, or from another version of the program: compare, delete the wrong one and run that share again";
+        Error::corrupt(self.address_of(name), problem, hint)
     }
 
     fn silent(&self, action: &str, name: &str, problem: &str) -> Error {
@@ -207,11 +204,7 @@ impl Bucket {
     fn refused(&self, action: &str, name: &str, error: StoreError) -> Error {
         match error {
             StoreError::Generic { .. } => self.silent(action, name, &error.to_string()),
-            error => Error::Folder {
-                path: self.address_of(name),
-                problem: format!("cannot be used: {error}"),
-                hint: ACCESS_HINT.to_owned(),
-            },
+            error => Error::folder(self.address_of(name), format!("cannot be used: {error}"), ACCESS_HINT),
         }
     }
 }

@@ -81,11 +81,10 @@ pub fn run_to_store(
 /// Puts the resolved spec, or refuses a prefix that holds another.
 fn same_spec(bucket: &Bucket, sweep: &Sweep) -> Result<(), Error> {
     match bucket.put_new(&[(SPEC_NAME.to_owned(), sweep.resolved.as_bytes().to_vec())]) {
-        Err(Error::Corrupt { .. }) => Err(Error::Folder {
-            path: bucket.address().into(),
-            problem: "holds results of another spec".to_owned(),
-            hint: "choose another prefix with `--out`, or delete what is there".to_owned(),
-        }),
+        Err(Error::Corrupt { .. }) => {
+            let hint = "choose another prefix with `--out`, or delete what is there";
+            Err(Error::folder(bucket.address(), "holds results of another spec", hint))
+        }
         other => other,
     }
 }
@@ -182,12 +181,9 @@ impl Upload<'_> {
                     tempfile::tempdir().map_err(|source| Error::io("create a folder in", std::env::temp_dir(), source))?;
                 parts(self.bucket, other.path(), |_| false)?;
                 if Manifest::load(other.path())?.cells != Manifest::load(self.staging)?.cells {
-                    return Err(Error::Folder {
-                        path: self.bucket.address().into(),
-                        problem: "holds results of the same spec over other data, or of another version of the program"
-                            .to_owned(),
-                        hint: "choose another prefix with `--out`, or run with the same data and version".to_owned(),
-                    });
+                    let problem = "holds results of the same spec over other data, or of another version of the program";
+                    let hint = "choose another prefix with `--out`, or run with the same data and version";
+                    return Err(Error::folder(self.bucket.address(), problem, hint));
                 }
             }
             Err(error) => return Err(error),
