@@ -33,7 +33,7 @@ kind = "igp-ucb"
 #[test]
 fn files_of_the_user_are_never_removed() {
     let here = &folder_with(SPEC);
-    for name in ["thesis.tmp", "spec.resolved.toml", "cells/c0000-b0000.parquet.9-9.tmp"] {
+    for name in ["thesis.tmp", ".lock", "spec.resolved.toml", "cells/c0000-b0000.parquet.9-9.tmp"] {
         let path = format!("x/{name}");
         here.write(&path, "precious");
         here.ends(&["run", "spec.toml", "--out", "x"], 2, &["is not a results folder", name, "--out"]);

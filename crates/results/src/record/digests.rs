@@ -6,7 +6,7 @@
 
 use super::disk;
 use super::hash::{hash_bytes, hash_of};
-use super::whole_file::{write_all_whole, write_whole};
+use super::whole_file::{remove_file, write_all_whole, write_whole};
 use privateer_config::error::Error;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -166,6 +166,15 @@ pub fn write_listed(out: &Path, files: &[ListedFile], action: &str) -> Result<()
 pub fn rewrite_listed(out: &Path, name: &str, bytes: &[u8], action: &str) -> Result<(), Error> {
     DigestList::rewrite(out, |listed| listed != name)?;
     write_listed(out, &[ListedFile { name: name.to_owned(), bytes: bytes.to_vec() }], action)
+}
+
+/// Removes a listed file that is not to be believed; it need not be there.
+///
+/// # Errors
+/// [`Error::Io`] where the disk refuses.
+pub fn remove_listed(out: &Path, name: &str, action: &str) -> Result<(), Error> {
+    DigestList::rewrite(out, |listed| listed != name)?;
+    remove_file(&out.join(name), action)
 }
 
 /// Reads a listed file; `None` where it is neither there nor listed.

@@ -1,11 +1,26 @@
 //! File operations of this room: each one passes the fault seam, which is empty without the feature `fault-injection`.
 
-use super::operation::Operation;
 use privateer_config::error::Error;
 use privateer_config::input::{is_not_regular, open_regular, regular_or_absent};
 use std::fs::{self, File};
 use std::io::{self, ErrorKind, Read, Write};
 use std::path::{Path, PathBuf};
+
+/// A kind of file operation, which tests make fail one by one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(not(feature = "fault-injection"), expect(dead_code, reason = "only the fault seam reads the kind"))]
+pub(super) enum Operation {
+    Create,
+    Open,
+    Read,
+    Write,
+    Sync,
+    Rename,
+    Publish,
+    Remove,
+    List,
+    MakeFolder,
+}
 
 /// Largest file that is read into memory.
 pub(super) const MOST_BYTES: u64 = 1 << 32;

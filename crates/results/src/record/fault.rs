@@ -4,7 +4,7 @@
 //! `torn` ends it after half of a write, `EIO`, `EACCES`, `EROFS`, `ENOSPC` and `EMFILE` refuse it (a refused write leaves half of its bytes).
 //! `PRIVATEER_FAULT_LOG=FILE` lists the operations, one line each.
 
-use super::operation::Operation;
+use super::disk::Operation;
 use std::io::{Error, Write};
 use std::path::Path;
 use std::sync::LazyLock;

@@ -105,7 +105,9 @@ impl Folder {
     /// [`Error::Folder`] where it is not a results folder, [`Error::Corrupt`] where a file of it is not the one that was written,
     /// [`Error::Io`] where it cannot be read.
     pub fn existing(out: &Path) -> Result<(Manifest, BTreeSet<PartId>), Error> {
-        Self::with_parts(out, PartsFound::of)
+        let manifest = Self::manifest(out)?;
+        let done = PartsFound::of(out, &manifest)?.unaltered()?;
+        Ok((manifest, done))
     }
 
     /// Returns the same as [`Folder::existing`] for a caller that reads every part with [`Manifest::read_part`].
@@ -113,42 +115,9 @@ impl Folder {
     /// # Errors
     /// As [`Folder::existing`]; a part of another spec or cell goes unnoticed until it is read.
     pub fn unread(out: &Path) -> Result<(Manifest, BTreeSet<PartId>), Error> {
-        Self::with_parts(out, PartsFound::listed)
-    }
-
-    fn with_parts(
-        out: &Path,
-        find: fn(&Path, &Manifest) -> Result<PartsFound, Error>,
-    ) -> Result<(Manifest, BTreeSet<PartId>), Error> {
         let manifest = Self::manifest(out)?;
-        let done = Self::parts_by(out, &manifest, find)?;
+        let done = PartsFound::listed(out, &manifest)?.unaltered()?;
         Ok((manifest, done))
-    }
-
-    /// Returns the finished parts of a folder of this manifest.
-    ///
-    /// # Errors
-    /// As [`Folder::existing`].
-    pub(super) fn parts(out: &Path, manifest: &Manifest) -> Result<BTreeSet<PartId>, Error> {
-        Self::parts_by(out, manifest, PartsFound::of)
-    }
-
-    fn parts_by(
-        out: &Path,
-        manifest: &Manifest,
-        find: fn(&Path, &Manifest) -> Result<PartsFound, Error>,
-    ) -> Result<BTreeSet<PartId>, Error> {
-        let PartsFound { done, altered, .. } = find(out, manifest)?;
-        if let Some((path, problem)) = altered.first() {
-            let others = match altered.len() {
-                1 => String::new(),
-                n => format!(", and {} more", n - 1),
-            };
-            let hint = "run the command that made the folder again: altered parts are computed again; `privateer verify DIR` names \
-                        them all";
-            return Err(Error::corrupt(path, format!("{problem}{others}"), hint));
-        }
-        Ok(done)
     }
 
     /// Returns the manifest of a results folder.
@@ -292,6 +261,18 @@ impl PartsFound {
         Ok(found)
     }
 
+    /// Returns the parts that are whole; fails where any file was altered.
+    pub(super) fn unaltered(self) -> Result<BTreeSet<PartId>, Error> {
+        let Some((path, problem)) = self.altered.first() else { return Ok(self.done) };
+        let others = match self.altered.len() {
+            1 => String::new(),
+            n => format!(", and {} more", n - 1),
+        };
+        let hint = "run the command that made the folder again: altered parts are computed again; `privateer verify DIR` names \
+                    them all";
+        Err(Error::corrupt(path, format!("{problem}{others}"), hint))
+    }
+
     /// Adds a part that is whole, unless the released parameters that were listed before it are not.
     fn add_with_parameters(&mut self, out: &Path, list: &DigestList, id: PartId) -> Result<(), Error> {
         let name = Parameters::listed_name(id);
@@ -411,51 +392,6 @@ mod tests {
         let list = DigestList::load(&out).expect("a list");
         assert_eq!(list.names().collect::<Vec<_>>(), ["cells/c0000-b0000.parquet"]);
         assert_eq!(fs::read_to_string(out.join(SPEC_NAME)).expect("spec"), manifest.spec_text);
-    }
-
-    #[test]
-    fn other_contents_are_refused() {
-        let root = tempfile::tempdir().expect("a folder");
-        let manifest = two_cells();
-        let mut other = manifest.clone();
-        other.spec_hash = "0".repeat(64);
-        other.spec_name = "elsewhere".to_owned();
-
-        let taken = root.path().join("taken");
-        drop(Folder::open(&taken, &other).expect("fresh"));
-        let error = Folder::open(&taken, &manifest).expect_err("another spec").to_string();
-        assert!(error.contains("another spec, `elsewhere`") && error.contains("--out"), "{error}");
-
-        let junk = root.path().join("junk");
-        fs::create_dir(&junk).expect("folder");
-        for name in ["thesis.tex", "thesis.tmp", "spec.resolved.toml", ".lock", "cells/thesis.tmp"] {
-            fs::create_dir_all(junk.join("cells")).expect("folder");
-            fs::write(junk.join(name), "precious").expect("file");
-            let error = Folder::open(&junk, &manifest).expect_err("junk");
-            assert!(matches!(&error, Error::Folder { problem, .. } if problem.contains("not a results folder")), "{error}");
-            assert!(error.to_string().contains(name), "{error}");
-            assert!(Folder::existing(&junk).is_err());
-            assert_eq!(fs::read_to_string(junk.join(name)).expect("left alone"), "precious");
-            fs::remove_file(junk.join(name)).expect("removed");
-        }
-
-        let file = root.path().join("file");
-        fs::write(&file, "x").expect("file");
-        for place in [file.clone(), file.join("below")] {
-            assert!(matches!(Folder::open(&place, &manifest), Err(Error::Folder { .. })));
-            assert!(matches!(Folder::existing(&place), Err(Error::Folder { .. })));
-        }
-        assert!(matches!(Folder::existing(&root.path().join("absent")), Err(Error::Folder { .. })));
-    }
-
-    #[test]
-    fn two_runs_cannot_share_a_folder() {
-        let root = tempfile::tempdir().expect("a folder");
-        let first = Folder::open(root.path(), &two_cells()).expect("fresh");
-        let error = Folder::open(root.path(), &two_cells()).expect_err("in use").to_string();
-        assert!(error.contains("in use"), "{error}");
-        drop(first);
-        assert!(Folder::open(root.path(), &two_cells()).is_ok());
     }
 
     #[test]

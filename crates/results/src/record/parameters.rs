@@ -3,7 +3,7 @@
 //! A file stands on its own: it holds the resolved spec, from which the feature map follows, and the released numbers of each
 //! trial. Reads no part and computes nothing.
 
-use super::digests::{DigestList, ListedFile, write_listed};
+use super::digests::{ListedFile, write_listed};
 use super::{PartId, SCHEMA_VERSION, disk};
 use privateer_config::error::{Diagnostic, Error};
 use serde::{Deserialize, Serialize};
@@ -78,13 +78,6 @@ impl Parameters {
         write_listed(out, &[ListedFile { name: Self::listed_name(id), bytes }], "write the parameters")
     }
 
-    /// Removes the file of a part that is not to be believed; it need not be there.
-    pub fn remove(out: &Path, id: PartId) -> Result<(), Error> {
-        let (path, name) = (Self::path(out, id), Self::listed_name(id));
-        DigestList::rewrite(out, |listed| listed != name)?;
-        disk::remove(&path).map_err(|source| Error::io("remove the parameters", &path, source))
-    }
-
     /// Reads a parameters file.
     ///
     /// # Errors
@@ -114,6 +107,7 @@ impl Parameters {
 
 #[cfg(test)]
 mod tests {
+    use super::super::remove_listed;
     use super::*;
     use std::fs;
 
@@ -138,8 +132,9 @@ mod tests {
             let error = Parameters::load(&path).expect_err(said).to_string();
             assert!(error.contains(said), "{error}");
         }
-        Parameters::remove(out.path(), id).expect("removed");
-        Parameters::remove(out.path(), id).expect("gone already");
+        for _ in 0..2 {
+            remove_listed(out.path(), &Parameters::listed_name(id), "remove").expect("removed, or gone already");
+        }
         assert!(matches!(Parameters::load(&path), Err(Error::Input(_))));
     }
 }

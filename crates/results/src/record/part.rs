@@ -1,11 +1,11 @@
 //! Writes a part.
 
 use super::columns::schema;
-use super::digests::{DigestList, ListedFile, write_listed};
+use super::digests::{ListedFile, write_listed};
 use super::manifest::PROGRAM_FAULT;
 use super::part_id::{KEY_BLOCK, KEY_CELL, KEY_ROWS, KEY_SCHEMA, KEY_SPEC};
 use super::part_read::rows_hash;
-use super::{CellInfo, Measures, PartId, Quantity, SCHEMA_VERSION, Trace, disk};
+use super::{CellInfo, Measures, PartId, Quantity, SCHEMA_VERSION, Trace};
 use parquet::basic::{Compression, Encoding};
 use parquet::data_type::{BoolType, ByteArray, ByteArrayType, DataType, DoubleType, Int32Type, Int64Type};
 use parquet::errors::Result as ParquetResult;
@@ -37,13 +37,6 @@ pub fn part_bytes(spec_hash: &str, id: PartId, cell: &CellInfo, rows: &Trace) ->
         return Err(refused(format!("cannot be written: its columns are not all {} rows long", rows.len())));
     }
     encode(spec_hash, id, cell, rows).map_err(|source| refused(format!("cannot be written: the encoder says \"{source}\"")))
-}
-
-/// Removes a part that is not to be believed; it need not be there.
-pub fn remove_part(out: &Path, id: PartId) -> Result<(), Error> {
-    let (path, name) = (id.path(out), id.listed_name());
-    DigestList::rewrite(out, |listed| listed != name)?;
-    disk::remove(&path).map_err(|source| Error::io("remove the part", &path, source))
 }
 
 fn encode(spec_hash: &str, id: PartId, cell: &CellInfo, rows: &Trace) -> ParquetResult<Vec<u8>> {
@@ -151,20 +144,6 @@ pub(crate) mod tests {
         let (header, read) = read_part(&id.path(folder.path()), u64::MAX).expect("read");
         assert_eq!(read, written);
         assert_eq!((header.id, header.spec_hash.as_str()), (id, "abc"));
-    }
-
-    #[test]
-    fn the_same_rows_give_the_same_bytes() {
-        let id = PartId { cell: 0, block: 0 };
-        let written = rows(0..3, 40, |trial, round| f64::from(trial) + f64::from(round).sqrt());
-        let bytes: Vec<Vec<u8>> = (0..2)
-            .map(|_| {
-                let folder = tempfile::tempdir().expect("a folder");
-                write_part(folder.path(), "abc", id, &cell(0, "a", 1.0), &written).expect("written");
-                fs::read(id.path(folder.path())).expect("bytes")
-            })
-            .collect();
-        assert_eq!(bytes[0], bytes[1]);
     }
 
     #[test]

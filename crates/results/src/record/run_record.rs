@@ -126,30 +126,3 @@ impl RunRecord {
         serde_json::from_slice(bytes).ok()
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn record(shard: &str) -> RunRecord {
-        RunRecord { shard: Some(shard.to_owned()), ..RunRecord::new("cpu".to_owned(), None, vec!["avx2".to_owned()], 2) }
-    }
-
-    #[test]
-    fn a_record_comes_back_and_a_damaged_one_counts_as_missing() {
-        let folder = tempfile::tempdir().expect("a folder");
-        assert_eq!(RunRecord::of(folder.path()), None);
-        record("1/2").save(folder.path()).expect("saved");
-        assert_eq!(RunRecord::of(folder.path()), Some(record("1/2")));
-        std::fs::write(RunRecord::path(folder.path()), "{ half").expect("written");
-        assert_eq!(RunRecord::of(folder.path()), None);
-    }
-
-    #[test]
-    fn joined_records_keep_what_each_machine_did() {
-        assert_eq!(RunRecord::joined(&[]), None);
-        let both = [record("1/2"), record("2/2")];
-        let joined = RunRecord::joined(&both).expect("two");
-        assert_eq!((joined.shard, joined.counters), (None, Count::named([("by_folder", Count::Folders(both.to_vec()))])));
-    }
-}

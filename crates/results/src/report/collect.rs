@@ -292,17 +292,6 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn ends_are_those_planted() {
-        let run = planted(&[1.0, 2.0], &[PRIVATE, OPEN], 6);
-        assert_eq!(run.policies(), ["tgp-ucb", "igp-ucb"]);
-        assert_eq!(run.swept_keys(), ["privacy.epsilon"]);
-        let cell = &run.cells[2];
-        assert_eq!((cell.ends.len(), cell.last_round), (6, 400));
-        assert_eq!(cell.finals(Quantity::CumulativeRegret), [75.0, 65.0, 75.0, 65.0, 75.0, 65.0]);
-        assert!((cell.exponent.expect("fitted") - 0.75).abs() < 1e-9);
-    }
-
-    #[test]
     fn missing_blocks_are_counted() {
         let folder = tempfile::tempdir().expect("a folder");
         plant(folder.path(), &[1.0], &[PRIVATE, OPEN], 6);

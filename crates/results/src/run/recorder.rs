@@ -42,8 +42,8 @@ impl<'a> Recorder<'a> {
     pub(super) fn remove_written(&self) -> Result<usize, Error> {
         let written = self.written.lock().unwrap_or_else(PoisonError::into_inner);
         for &id in written.iter() {
-            record::remove_part(self.out, id)?;
-            Parameters::remove(self.out, id)?;
+            record::remove_listed(self.out, &id.listed_name(), "remove the part")?;
+            record::remove_listed(self.out, &Parameters::listed_name(id), "remove the parameters")?;
         }
         Ok(written.len())
     }
