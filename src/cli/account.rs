@@ -26,9 +26,7 @@ pub struct AccountArgs {
 }
 
 /// Prices what is named.
-///
-/// # Errors
-/// An unknown name, a missing or bad number, or whatever a run of the spec would refuse. A claim that does not hold is exit code 1.
+/// A claim that does not hold is exit code 1.
 pub fn account(registry: &Registry, args: &AccountArgs) -> Result<(), Error> {
     let path = Path::new(&args.what);
     let report = if path.extension().is_some_and(|ending| ending == "toml") {

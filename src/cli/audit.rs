@@ -41,9 +41,7 @@ pub struct AuditArgs {
 }
 
 /// Audits what is named.
-///
-/// # Errors
-/// An unknown name or a bad number; a refuted claim is exit code 1.
+/// A refuted claim is exit code 1.
 pub fn audit(registry: &Registry, args: &AuditArgs) -> Result<(), Error> {
     if !(0.0 < args.confidence && args.confidence < 1.0) {
         return Diagnostic::new(format!("`--confidence` is {}", args.confidence)).expected("a number > 0 and < 1").refuse();

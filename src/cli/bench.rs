@@ -175,10 +175,7 @@ fn ceilings(opened: &OpenedBackend, threads: Option<usize>) -> Result<Ceilings, 
 }
 
 /// Measures every job on every backend asked for.
-///
-/// # Errors
-/// Bad arguments or specs, a missing device, and [`Error::CheckSaidNo`] where backends differ or `--verify` finds a
-/// choice that is not the best.
+/// Fails where backends differ, or `--verify` finds a choice that is not the best.
 pub fn bench(registry: &Registry, args: &BenchArgs) -> Result<(), Error> {
     if args.list {
         for job in &JOBS {

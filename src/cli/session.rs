@@ -127,9 +127,7 @@ pub fn undo(registry: &Registry, args: &UndoArgs) -> Result<(), Error> {
 const MOST_DIGITS: u64 = 1024;
 
 /// Reads a number from the command line or, for `-`, from standard input; `what` names it in messages.
-///
-/// # Errors
-/// A text that is not a number; text from standard input may be raw data, and is not repeated.
+/// A message repeats no text from standard input, which may be raw data.
 pub fn number(what: &str, text: &str) -> Result<f64, Error> {
     let mut line = String::new();
     let (text, shown) = if text == "-" {

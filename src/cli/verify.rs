@@ -32,10 +32,6 @@ pub struct VerifyArgs {
 const N_SHOWN: usize = 100;
 
 /// Checks a folder.
-///
-/// # Errors
-/// [`Error::CheckSaidNo`] with everything that is wrong, [`Error::Incomplete`] where parts are not there yet, and those of
-/// [`record::verify`].
 pub fn verify(registry: &Registry, args: &VerifyArgs) -> Result<(), Error> {
     check_threads(args.threads)?;
     let Verification { manifest, done, n_files, mut problems } = metered("files", |each| record::verify(&args.folder, each))?;

@@ -72,9 +72,6 @@ impl DeploymentFile {
     /// Goes through the answers of a file, or the one of this number: each is checked against the digest of the one before.
     ///
     /// * `each` — takes the answer, what is kept of it here, and its digest
-    ///
-    /// # Errors
-    /// [`Error::Corrupt`] where one was altered or is missing.
     pub(super) fn each_answer(
         &self,
         side: Side,

@@ -128,9 +128,6 @@ impl DeploymentFile {
     }
 
     /// Returns a part of a column; `None` where it has none.
-    ///
-    /// # Errors
-    /// [`Error::Corrupt`] where this program cannot read it; its digest says that it is what was written.
     pub(super) fn part<T: DeserializeOwned>(&self, side: Side, column: i64, part: &str) -> Result<Option<T>, Error> {
         let terms = self.all_terms(side, column)?.into_iter().filter(|term| term.0 == part);
         let terms: Vec<(String, Value)> = terms.map(|(_, name, value)| (name, value)).collect();

@@ -286,10 +286,6 @@ fn publish(
 }
 
 /// Destroys what a killed `curate` left of a release that was not made, and says so.
-///
-/// # Errors
-/// [`Error::InUse`] where another command is at work on the release; [`Error::Folder`] where a ledger is there without released
-/// inputs and nothing tells whether they were given out; [`Error::Corrupt`] where that ledger was altered; [`Error::Io`] where the disk refuses.
 fn clear_interrupted(out: &Path, ledger_path: &Path, note: Note<'_>) -> Result<(), Error> {
     let found = || [out, ledger_path].map(|path| path.symlink_metadata().is_ok());
     // The leftovers are held to the end: of two commands that find them, one alone destroys the release and its ledger.

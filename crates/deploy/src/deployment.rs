@@ -15,9 +15,6 @@ use std::path::Path;
 /// Enters a new column in a file, which is made where it is missing; a transaction is under way after it.
 /// * `column` — its number and link are made here
 /// * `rows` — records of the table, where it is known
-///
-/// # Errors
-/// Options that do not fit the mechanism or the file, an odometer that cannot be used.
 pub(super) fn enter(
     path: &Path,
     new: &Identity,
@@ -205,9 +202,6 @@ pub(super) struct Account<'a> {
 
 impl<'a> Account<'a> {
     /// Opens the account of a column; `None` where rewards pass no mechanism.
-    ///
-    /// # Errors
-    /// A moment before that of the newest answer; a copy of a file that went on; those of the files.
     pub fn open(file: &'a DeploymentFile, column: &Column, occasion: Occasion) -> Result<Option<Self>, Error> {
         let Some(spend) = &column.spend else { return Ok(None) };
         let spend = Spend { session: column.source.clone(), ..spend.clone() };
@@ -249,9 +243,6 @@ impl<'a> Account<'a> {
     /// Fails where an answer about a record would exceed a budget; else returns what the record has spent with it, in words.
     ///
     /// * `name` — of the record, for messages
-    ///
-    /// # Errors
-    /// [`Error::NotReleased`] for a budget; [`Error::Input`] for a mechanism or record that a file does not know.
     pub fn check(&self, record: u64, name: &str) -> Result<String, Error> {
         let spend = self.spend_of(record);
         let mut words = String::new();
@@ -291,12 +282,11 @@ impl<'a> Account<'a> {
         Ok(self.words(purse, &self.odometer_of(purse, Some(record))?, record))
     }
 
-    /// Counts an answer in every budget and keeps it; returns its ticket. Nothing is on the disk before the transaction ends.
+    /// Counts an answer, which [`Account::check`] must have allowed, in every budget and keeps it; returns its ticket. Nothing is on
+    /// the disk before the transaction ends.
+    ///
     /// * `under`, `round`, `kept` — the column and round under which the answer is kept, and what is kept
     /// * `received` — its name, where a data holder made it
-    ///
-    /// # Errors
-    /// As [`Account::check`], which must have allowed it; those of the files.
     pub fn pay(
         &mut self,
         record: u64,

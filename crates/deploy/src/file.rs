@@ -96,9 +96,6 @@ impl DeploymentFile {
 
     /// Makes a new file, mode 0600, and begins its first transaction: it appears as a whole when that is committed.
     /// * `odometer` — the file whose budget counts the answers too
-    ///
-    /// # Errors
-    /// [`Error::Folder`] where something is there already; [`Error::Io`] where the disk refuses; those of the odometer.
     pub fn create(path: &Path, new: &Identity, odometer: Option<&Path>) -> Result<Self, Error> {
         Self::refuse_existing(path)?;
         let action = "write the deployment";
@@ -185,10 +182,6 @@ impl DeploymentFile {
     }
 
     /// Opens a file to write to it; a transaction must be begun before anything is read.
-    ///
-    /// # Errors
-    /// [`Error::Io`] where it cannot be read, [`Error::Corrupt`] where it is no deployment, altered, a copy, older than its anchor, or of
-    /// a newer version.
     pub fn open(path: &Path) -> Result<Self, Error> {
         Self::opened(path, OpenFlags::SQLITE_OPEN_READ_WRITE, true)
     }
@@ -245,9 +238,6 @@ impl DeploymentFile {
     }
 
     /// Opens the file whose budget counts the answers of this one too, in transactions over both.
-    ///
-    /// # Errors
-    /// As [`DeploymentFile::open`]; another file than the one of this random name.
     pub(super) fn share(&mut self, path: &Path, id: Option<&str>) -> Result<(), Error> {
         if let Some((_, shared)) = &self.shared {
             // One command is about one session.
@@ -289,9 +279,6 @@ impl DeploymentFile {
     }
 
     /// Begins a transaction in all open files, alone among programs until it ends.
-    ///
-    /// # Errors
-    /// [`Error::InUse`] where another program is at it; [`Error::Io`] where it cannot be written.
     pub fn begin(&self) -> Result<(), Error> {
         once_free(SHARED, || self.db.execute_batch("BEGIN IMMEDIATE").map_err(|why| self.failed(&why)))
     }
@@ -309,9 +296,7 @@ impl DeploymentFile {
     }
 
     /// Ends a transaction: everything of it is on the disk, in all open files and in their anchors.
-    ///
-    /// # Errors
-    /// [`Error::Io`] where the disk refuses: nothing of it was kept then, unless an anchor is named.
+    /// Where that fails, nothing of it is kept, unless an anchor is named.
     pub fn commit(&self) -> Result<(), Error> {
         once_free(SHARED, || self.db.execute_batch("COMMIT").map_err(|why| self.failed(&why)))?;
         self.is_new.set(false);

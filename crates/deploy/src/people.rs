@@ -23,9 +23,6 @@ pub struct IdKey(Vec<u8>);
 
 impl IdKey {
     /// Reads a key: every byte of the file.
-    ///
-    /// # Errors
-    /// A file that cannot be read, or that is too short to be a key.
     pub fn read(path: &Path) -> Result<Self, Error> {
         read_key(path).map(Self)
     }
@@ -126,9 +123,6 @@ impl DeploymentFile {
     }
 
     /// Takes a person in, or back; returns the number of the record and whether it is new.
-    ///
-    /// # Errors
-    /// A name that cannot be an id; rows of a table, which have no ids.
     pub(super) fn join(&self, name: &str, key: Option<&IdKey>, time: i64) -> Result<(u64, bool), Error> {
         let name = name.trim();
         match self.record(name, key)? {

@@ -78,9 +78,6 @@ pub struct ComposedLoss {
 }
 
 /// Returns the price of a session that a spec describes; `None` for a spec of a simulation.
-///
-/// # Errors
-/// Whatever `privateer init` would refuse; a budget that does not fit.
 pub fn of_spec(
     sweep: &Sweep,
     data: &DataFolder,

@@ -182,9 +182,7 @@ fn paths_of(family: &str) -> Vec<TimedPath> {
 }
 
 /// Times every path of a job twice on one thread, then the default and the fastest again while their ratio is too large.
-///
-/// # Errors
-/// Those of the runs; [`Error::CheckSaidNo`] where two paths give other results.
+/// Fails where two paths give other results.
 pub fn path_times(registry: &Registry, job: &PathJob) -> Result<PathTimes, Error> {
     let mut times = PathTimes { job: job.clone(), paths: paths_of(job.family), more: MORE_TRIALS.0 };
     let mut expected = times.measure(registry, 0)?;
@@ -211,9 +209,6 @@ pub fn path_times(registry: &Registry, job: &PathJob) -> Result<PathTimes, Error
 }
 
 /// Times the default paths of jobs again that seem to take longer than a larger one; returns these jobs.
-///
-/// # Errors
-/// Those of the runs.
 pub fn time_dearer_again(registry: &Registry, all: &mut [PathTimes]) -> Result<BTreeSet<usize>, Error> {
     let mut again = BTreeSet::new();
     for _ in 0..MOST_REPEATS {

@@ -18,9 +18,6 @@ pub struct ChosenColumns {
 
 impl ChosenColumns {
     /// Reads a table and chooses its inputs, unless they are stated.
-    ///
-    /// # Errors
-    /// A file that is no table, a value that it does not have or that is no number, no column left for an input.
     pub fn of(file: &Path, value: Option<&str>, stated: &[String]) -> Result<Self, Error> {
         let cards = ColumnCard::read(file)?;
         let shown = file.display();

@@ -76,9 +76,6 @@ impl Contest {
     /// Finds the policies that fit and plays them against each other.
     ///
     /// * `played` — called with an upper bound on the number of plays, after each
-    ///
-    /// # Errors
-    /// A problem that no policy fits; what stops a pilot trial.
     pub fn play(
         registry: &Registry,
         question: &CostQuestion,

@@ -122,9 +122,6 @@ pub struct CostProblem {
 /// * `range` — to which rewards are clipped, known beforehand; `None`: that of the table
 /// * `points` — largest number of points
 /// * `computed` — called after each likelihood
-///
-/// # Errors
-/// A bad table, a range that misses it, constant values.
 pub fn of_table(
     file: &Path,
     range: Option<[f64; 2]>,
@@ -223,9 +220,6 @@ pub fn of_table(
 }
 
 /// Reads a table whose columns are arms and whose rows are readings.
-///
-/// # Errors
-/// A bad table, or fewer than two columns of numbers.
 pub fn of_arms(file: &Path, range: Option<[f64; 2]>, seed: u64, folder: &Path) -> Result<CostProblem, Error> {
     let cards = ColumnCard::read(file)?;
     let (arms, others): (Vec<&ColumnCard>, Vec<&ColumnCard>) =
@@ -266,9 +260,6 @@ pub fn of_arms(file: &Path, range: Option<[f64; 2]>, seed: u64, folder: &Path) -
 }
 
 /// Draws points of a known function, and fits a kernel to its values there.
-///
-/// # Errors
-/// A kind that is no known function, or a dimension that it does not have.
 pub fn of_function(
     kind: &str,
     options: &ProblemOptions,
@@ -343,9 +334,6 @@ pub fn of_function(
 }
 
 /// Takes the environment of another spec, and its clip.
-///
-/// # Errors
-/// A spec with mistakes, or one without an `[environment]` of a bandit.
 pub fn of_spec(text: &str, name: &str, range: Option<[f64; 2]>, sweep: &Sweep) -> Result<CostProblem, Error> {
     let none = || {
         Diagnostic::new(format!("`{name}` has no `[environment]` of a bandit"))

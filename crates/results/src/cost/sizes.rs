@@ -32,9 +32,6 @@ const MOST_ROUNDS: u64 = 1000;
 /// Returns on how many points to play in place of those of the problem, if on fewer.
 ///
 /// Trials of `gp-ucb` count pairs, at the largest privacy budget and without privacy, one at each usual exploration factor.
-///
-/// # Errors
-/// What a run of the problem would refuse; [`Error::Incomplete`] after a request to stop.
 pub(super) fn fewer_points(
     registry: &Registry,
     question: &CostQuestion,

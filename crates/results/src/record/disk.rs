@@ -89,9 +89,6 @@ pub(super) fn has_other_names(file: &File) -> bool {
 }
 
 /// Reads a whole regular file.
-///
-/// # Errors
-/// [`Error::Corrupt`] for a pipe, a device, a folder or a file too large to be read; [`Error::Io`] where the system refuses.
 pub(super) fn read(path: &Path, action: &str) -> Result<Vec<u8>, Error> {
     let file = open(path).map_err(|source| refused(path, action, source))?;
     read_all(file, path, action)

@@ -227,10 +227,6 @@ pub(super) struct PartsFound {
 
 impl PartsFound {
     /// Compares every part of a folder with the list of digests and the manifest.
-    ///
-    /// # Errors
-    /// [`Error::Io`] where a file cannot be read, which says nothing about its bytes; [`Error::Corrupt`] where something other than a
-    /// regular file has its name.
     pub(super) fn of(out: &Path, manifest: &Manifest) -> Result<Self, Error> {
         let mut found = Self::listed(out, manifest)?;
         for id in std::mem::take(&mut found.done) {

@@ -65,9 +65,6 @@ impl Write for PreparedFile {
 }
 
 /// Writes several files as [`write_whole`] does; many files are flushed together.
-///
-/// # Errors
-/// As [`write_whole`]: some of the files may be in their places.
 pub(super) fn write_all_whole(files: &[(PathBuf, &[u8])], action: &str) -> Result<(), Error> {
     let prepared =
         files.iter().map(|(path, bytes)| PreparedFile::unflushed(path, bytes, action, false)).collect::<Result<Vec<_>, _>>()?;

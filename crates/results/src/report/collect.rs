@@ -26,10 +26,6 @@ pub(super) struct ReportRun {
 
 impl ReportRun {
     /// Reads a folder for a report on `measure`, or on the usual quantity of this kind of run.
-    ///
-    /// # Errors
-    /// [`Error::Input`] if the run does not measure the quantity, [`Error::Incomplete`] if parts are missing or truncated, [`Error::Corrupt`] if a part was altered, and those of
-    /// [`Folder::unread`].
     pub(super) fn read(out: &Path, measure: Option<&str>) -> Result<Self, Error> {
         Self::read_counted(out, measure, &|_| ())
     }

@@ -41,9 +41,6 @@ pub struct OpenedBackend {
 }
 
 /// Returns the processor as a backend that scores every point in every round.
-///
-/// # Errors
-/// [`Error::Input`] where a GPU is asked for.
 pub fn dense_backend(name: &str) -> Result<OpenedBackend, Error> {
     if name == "gpu" {
         let diagnostic = Diagnostic::new("`--dense` means nothing to a GPU");
@@ -56,9 +53,6 @@ pub fn dense_backend(name: &str) -> Result<OpenedBackend, Error> {
 /// measured to be faster for the sweep's cells.
 ///
 /// * `(part, threads)` — which part of the sweep is to be played, above 0 and at most 1, and on how many threads
-///
-/// # Errors
-/// [`Error::Device`] if `gpu` is requested and no GPU is present; for `auto` the first error of the preparation of a cell.
 pub fn open_backend(
     name: &str,
     sweep: &Sweep,
@@ -81,9 +75,6 @@ pub fn open_backend(
 }
 
 /// Sets which adapter this process takes where a GPU scores: that of this name or number, or the one of a shard's turn.
-///
-/// # Errors
-/// [`Error::Device`] where no adapter that suits is the named one.
 #[cfg(feature = "gpu")]
 pub fn prefer_adapter(adapter: Option<&str>, shard: Option<Shard>) -> Result<(), Error> {
     use privateer_gpu::{PreferredAdapter, adapters, prefer};

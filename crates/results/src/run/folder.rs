@@ -135,9 +135,6 @@ fn left_as_it_is(sweep: &Sweep, out: &Path, options: &RunOptions, fewest: usize)
 }
 
 /// Takes the learning rates that an earlier run or another shard has tuned: tuning runs every candidate to its end.
-///
-/// # Errors
-/// [`Error::Folder`] if the folder that the options name is not of this sweep and version.
 fn take_rates(sweep: &Sweep, preparation: &Preparation<'_>, out: &Path, options: &RunOptions) -> Result<(), Error> {
     let fits = |manifest: &Manifest| manifest.spec_hash == sweep.hash && manifest.program_version == env!("CARGO_PKG_VERSION");
     if let Some(folder) = &options.rates {

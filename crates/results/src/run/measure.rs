@@ -127,9 +127,6 @@ impl Stopwatch<'_> {
 /// Measures each shape of a sweep's cells on the CPU and on a device, in about a minute; `note` hears what is passed over.
 ///
 /// * `open_s` — seconds in which the device was opened
-///
-/// # Errors
-/// The first failure of a cell or of the device.
 pub fn measure(
     sweep: &Sweep,
     data: &DataFolder,

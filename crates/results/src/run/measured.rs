@@ -135,9 +135,6 @@ impl RatesFile {
     }
 
     /// Writes the file whole; returns where.
-    ///
-    /// # Errors
-    /// [`Error::Failed`] without a home, [`Error::Io`] where the disk refuses.
     pub fn save(&self) -> Result<PathBuf, Error> {
         let path = Self::path().ok_or_else(|| Error::failed("there is no cache folder", "set XDG_CACHE_HOME to a whole path"))?;
         let text = serde_json::to_string_pretty(self).map_err(|why| Error::failed(why.to_string(), "please report this"))?;

@@ -28,6 +28,9 @@ const ACCESS_HINT: &str = "check the bucket's name and, in the environment, `AWS
                            the credentials";
 
 /// Holds the place of results in an object store.
+///
+/// Every function fails with [`Error::Folder`] where the store refuses, [`Error::Io`] where it does not answer, and
+/// [`Error::Corrupt`] where bytes are not those that were put.
 #[derive(Debug)]
 pub struct Bucket {
     store: Arc<dyn ObjectStore>,
@@ -88,8 +91,7 @@ impl Bucket {
     /// A put whose answer is lost is tried again: what was stored nevertheless is found to be equal.
     ///
     /// # Errors
-    /// [`Error::Corrupt`] where an object with other bytes is there; [`Error::Folder`] where the store refuses;
-    /// [`Error::Io`] where it does not answer. Others of the objects may be in place then.
+    /// [`Error::Corrupt`] where an object with other bytes is there. Others of the objects may be in place then.
     pub fn put_new(&self, files: &[(String, Vec<u8>)]) -> Result<(), Error> {
         for files in files.chunks(AT_ONCE) {
             self.runtime.block_on(try_join_all(files.iter().map(|(name, bytes)| self.put_one(name, bytes))))?;
@@ -122,9 +124,6 @@ impl Bucket {
     }
 
     /// Puts an object in place of any that is there.
-    ///
-    /// # Errors
-    /// [`Error::Folder`] where the store refuses; [`Error::Io`] where it does not answer.
     pub fn replace(&self, name: &str, bytes: Vec<u8>) -> Result<(), Error> {
         let put = async { self.store.put(&self.path(name), bytes.into()).await.map(|_| ()) };
         self.runtime.block_on(put).map_err(|error| self.refused("write", name, error))
@@ -139,18 +138,11 @@ impl Bucket {
     }
 
     /// Returns the bytes of an object; `None` if it does not exist.
-    ///
-    /// # Errors
-    /// [`Error::Folder`] where the store refuses; [`Error::Io`] where it does not answer; [`Error::Corrupt`] where the bytes are not
-    /// those that were put.
     pub fn get(&self, name: &str) -> Result<Option<Vec<u8>>, Error> {
         self.runtime.block_on(self.get_one(name))
     }
 
     /// Returns the bytes of objects that are there.
-    ///
-    /// # Errors
-    /// As [`Bucket::get`], and [`Error::Corrupt`] where one is missing.
     pub fn get_all(&self, names: &[String]) -> Result<Vec<Vec<u8>>, Error> {
         let get = async |name: &String| {
             self.get_one(name).await?.ok_or_else(|| self.corrupt(name, "was listed and is not there".to_owned()))
