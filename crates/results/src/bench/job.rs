@@ -38,11 +38,8 @@ impl FromStr for Size {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        match text {
-            "small" => Ok(Self::Small),
-            "large" => Ok(Self::Large),
-            _ => Err("expected small or large".to_owned()),
-        }
+        let known = [Self::Small, Self::Large].into_iter().find(|size| size.name() == text);
+        known.ok_or_else(|| "expected small or large".to_owned())
     }
 }
 

@@ -66,39 +66,27 @@ pub struct TimedPath {
     rounds: f64,
 }
 
-/// An axis: the key that it sets, and its values with their names.
-type Axis = (&'static str, &'static [(&'static str, &'static str)]);
+/// An axis: the key that it sets, the names of its values, and the values.
+type Axis = (&'static str, &'static [&'static str], &'static [&'static str]);
 
-const POINTS: Axis = (
-    "points",
-    &[
-        ("100", "100"),
-        ("256", "256"),
-        ("257", "257"),
-        ("512", "512"),
-        ("1000", "1000"),
-        ("1025", "1025"),
-        ("2048", "2048"),
-        ("2049", "2049"),
-        ("4096", "4096"),
-        ("10000", "10000"),
-    ],
-);
-const FEATURES: Axis = ("nodes", &[("4", "4"), ("6", "6"), ("8", "8"), ("12", "12")]);
-const FACTORS: Axis = ("beta", &[("2", "{ kind = \"constant\", value = 2.0 }"), ("theory", "\"theory\"")]);
+/// Returns an axis whose values are their own names.
+const fn plain(key: &'static str, values: &'static [&'static str]) -> Axis {
+    (key, values, values)
+}
+
+const POINTS: Axis = plain("points", &["100", "256", "257", "512", "1000", "1025", "2048", "2049", "4096", "10000"]);
+const FEATURES: Axis = plain("nodes", &["4", "6", "8", "12"]);
+const FACTORS: Axis = ("beta", &["2", "theory"], &["{ kind = \"constant\", value = 2.0 }", "\"theory\""]);
 /// Noise on rewards keeps more points in question: more of them are visited.
 const NOISES: Axis =
-    ("noise", &[("none", "mechanism = \"none\""), ("laplace", "mechanism = \"laplace\"\nepsilon = 1.0\nclip = [-3.0, 3.0]")]);
+    ("noise", &["none", "laplace"], &["mechanism = \"none\"", "mechanism = \"laplace\"\nepsilon = 1.0\nclip = [-3.0, 3.0]"]);
 const RELEASES: Axis = (
     "releases",
-    &[
-        ("every 10", "{ kind = \"interval\", rounds = 10 }"),
-        ("every 2", "{ kind = \"interval\", rounds = 2 }"),
-        ("all", "\"every-round\""),
-    ],
+    &["every 10", "every 2", "all"],
+    &["{ kind = \"interval\", rounds = 10 }", "{ kind = \"interval\", rounds = 2 }", "\"every-round\""],
 );
-const SETS: Axis = ("sets", &[("5", "5"), ("25", "25"), ("64", "64"), ("65", "65"), ("300", "300"), ("1000", "1000")]);
-const FEW_POINTS: Axis = ("points", &[("1000", "1000"), ("4096", "4096")]);
+const SETS: Axis = plain("sets", &["5", "25", "64", "65", "300", "1000"]);
+const FEW_POINTS: Axis = plain("points", &["1000", "4096"]);
 
 /// The families: axes, privacy and policy, in which `$KEY` stands for the value of an axis.
 const FAMILIES: [(&str, &[Axis], &str, &str); 4] = [
@@ -132,11 +120,11 @@ pub fn path_jobs() -> Vec<PathJob> {
 
 fn jobs_of(family: &'static str, axes: &[Axis], privacy: &str, policy: &str) -> Vec<PathJob> {
     let mut places: Vec<Vec<usize>> = vec![Vec::new()];
-    for (_, values) in axes {
+    for (_, _, values) in axes {
         places = places.iter().flat_map(|at| (0..values.len()).map(move |place| [at.as_slice(), &[place]].concat())).collect();
     }
     let job = |sizes: Vec<usize>| {
-        let chosen = || axes.iter().zip(&sizes).map(|((key, values), &place)| (key, values[place]));
+        let chosen = || axes.iter().zip(&sizes).map(|((key, names, values), &place)| (key, (names[place], values[place])));
         let value = |key: &str| chosen().find(|(known, _)| **known == key).map_or("", |(_, (_, value))| value);
         let sets = if value("sets").is_empty() {
             String::new()
@@ -156,7 +144,7 @@ fn jobs_of(family: &'static str, axes: &[Axis], privacy: &str, policy: &str) -> 
             filled(policy)
         );
         let name = chosen().map(|(key, (name, _))| format!("{key} {name}")).collect::<Vec<_>>().join(", ");
-        let alike = axes.iter().position(|(key, _)| *key == "noise" || (*key == "nodes" && value("beta") == "\"theory\""));
+        let alike = axes.iter().position(|(key, ..)| *key == "noise" || (*key == "nodes" && value("beta") == "\"theory\""));
         PathJob { family, sizes, alike, name, text }
     };
     places.into_iter().map(job).collect()
