@@ -4,13 +4,13 @@ use super::books::{BudgetTerms, EVERY};
 use super::file::{DeploymentFile, Side};
 use super::ledger::{SpendingFile, read_open};
 use super::seal;
-use maud::{DOCTYPE, Markup, PreEscaped, html};
+use maud::{DOCTYPE, Markup, html};
 use privateer_config::error::{Diagnostic, Error};
 use privateer_privacy::Delta;
 use privateer_privacy::odometer::{ChangeLedger, DeploymentLedger, RecordSpend};
 use privateer_privacy::quote::short;
 use privateer_results::record::PreparedFile;
-use privateer_results::report::PAGE_STYLE;
+use privateer_results::report::{csv_field, head, with_code};
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 use std::fmt::Write;
@@ -86,15 +86,16 @@ pub fn write_csv(state: &Path, out: &Path) -> Result<(), Error> {
             continue;
         };
         let record = if row.record == EVERY { "every".to_owned() } else { row.record.to_string() };
-        let id = file.ids.get(&(row.record as u64)).map_or(String::new(), |id| quoted(id));
-        let command = commands.get(&row.command).map_or(String::new(), |all| all.each_ref().map(|text| quoted(text)).join(","));
+        let id = file.ids.get(&(row.record as u64)).map_or(String::new(), |id| csv_field(id));
+        let command =
+            commands.get(&row.command).map_or(String::new(), |all| all.each_ref().map(|text| csv_field(text)).join(","));
         // Writing to a string does not fail.
         let _ = writeln!(
             text,
             "{},{},{record},{id},{},{},{},{},{command},{}",
             at + 1,
             dates.text(row.time),
-            quoted(&column.name),
+            csv_field(&column.name),
             spend.mechanism,
             spend.epsilon,
             spend.delta,
@@ -102,12 +103,6 @@ pub fn write_csv(state: &Path, out: &Path) -> Result<(), Error> {
         );
     }
     write_new(out, text.as_bytes())
-}
-
-fn quoted(text: &str) -> String {
-    // A spreadsheet takes these for formulas.
-    let text = if text.starts_with(['=', '+', '-', '@']) { format!("'{text}") } else { text.to_owned() };
-    if text.contains([',', '"', '\n', '\r']) { format!("\"{}\"", text.replace('"', "\"\"")) } else { text }
 }
 
 fn write_new(out: &Path, bytes: &[u8]) -> Result<(), Error> {
@@ -167,13 +162,7 @@ fn page(books: &Books) -> Markup {
     html! {
         (DOCTYPE)
         html lang="en" {
-            head {
-                meta charset="utf-8";
-                meta name="viewport" content="width=device-width, initial-scale=1";
-                meta name="generator" content={ "privateer " (env!("CARGO_PKG_VERSION")) };
-                title { "Books of " (name) " · privateer" }
-                style { (PreEscaped(PAGE_STYLE)) }
-            }
+            (head(&format!("Books of {name}"), env!("CARGO_PKG_VERSION")))
             body { main {
                 h1 { "Books of " (name) }
                 p.notice { b { "Confidential." } " This page says what was released of whom: keep it as the deployment itself." }
@@ -203,11 +192,6 @@ fn who(file: &SpendingFile, record: u64) -> String {
 fn when(file: &SpendingFile) -> Option<String> {
     let period = file.terms.as_ref()?.per?;
     Some(format!("They are of the {period} of the newest answer."))
-}
-
-/// Returns a sentence with what stands between backquotes as code.
-fn with_code(line: &str) -> Markup {
-    html! { @for (at, part) in line.split('`').enumerate() { @if at % 2 == 1 { code { (part) } } @else { (part) } } }
 }
 
 fn per(terms: &BudgetTerms) -> String {

@@ -1,6 +1,6 @@
 //! Holds a table once, for the page, the terminal, CSV and LaTeX.
 
-use super::text::csv_text;
+use super::text::csv_field;
 use maud::{Markup, html};
 
 #[derive(Clone, Debug, PartialEq)]
@@ -74,11 +74,7 @@ impl Grid {
     }
 
     pub(super) fn csv(&self) -> String {
-        let quoted = |text: &str| {
-            let text = csv_text(text);
-            if text.contains([',', '"', '\n']) { format!("\"{}\"", text.replace('"', "\"\"")) } else { text }
-        };
-        let line = |texts: &mut dyn Iterator<Item = &str>| texts.map(quoted).collect::<Vec<_>>().join(",") + "\n";
+        let line = |texts: &mut dyn Iterator<Item = &str>| texts.map(csv_field).collect::<Vec<_>>().join(",") + "\n";
         let mut text = line(&mut self.headings.iter().map(|heading| heading.full.as_str()));
         self.rows.iter().for_each(|row| text += &line(&mut row.iter().map(String::as_str)));
         text

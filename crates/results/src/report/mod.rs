@@ -41,9 +41,11 @@ pub use folders::{ComparedFolders, compare_folders};
 #[doc(hidden)]
 pub use grid::Grid;
 #[doc(hidden)]
-pub use page::PAGE_STYLE;
+pub use page::{head, with_code};
 pub use share::Share;
 pub use stats::{Quantiles, Ratio, SampleMoments, widened};
 pub use summary::{SummaryRow, summary_columns};
+#[doc(hidden)]
+pub use text::csv_field;
 pub use text::share_text;
 pub use write::{ComparedReport, Outcome, compare_report, exists, write_report, write_report_of};

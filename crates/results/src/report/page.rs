@@ -12,8 +12,20 @@ use super::words::capital;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 use privateer_config::facts::FactValue;
 
-/// Style of a page, as CSS.
-pub const PAGE_STYLE: &str = include_str!("page.css");
+/// Returns the head of a page, with the style of all pages.
+///
+/// * `version` — of the program that made it
+pub fn head(title: &str, version: &str) -> Markup {
+    html! {
+        head {
+            meta charset="utf-8";
+            meta name="viewport" content="width=device-width, initial-scale=1";
+            meta name="generator" content={ "privateer " (version) };
+            title { (title) " · privateer" }
+            style { (PreEscaped(include_str!("page.css"))) }
+        }
+    }
+}
 
 pub(super) fn page(run: &ReportRun, costs: &Costs, answer: &Answer, figures: &[Figure], audit: Option<Markup>) -> String {
     let sections = sections(run, costs, figures, audit);
@@ -23,13 +35,7 @@ pub(super) fn page(run: &ReportRun, costs: &Costs, answer: &Answer, figures: &[F
     let page = html! {
         (DOCTYPE)
         html lang="en" {
-            head {
-                meta charset="utf-8";
-                meta name="viewport" content="width=device-width, initial-scale=1";
-                meta name="generator" content={ "privateer " (run.manifest.program_version) };
-                title { (title) " · privateer" }
-                style { (PreEscaped(PAGE_STYLE)) }
-            }
+            (head(title, &run.manifest.program_version))
             body { main {
                 h1 { (title) }
                 @if let Some(text) = synthetic(run) {
@@ -71,7 +77,7 @@ pub(super) fn page(run: &ReportRun, costs: &Costs, answer: &Answer, figures: &[F
 }
 
 /// Returns a sentence with what stands between backquotes as code.
-fn with_code(line: &str) -> Markup {
+pub fn with_code(line: &str) -> Markup {
     html! { @for (i, part) in line.split('`').enumerate() { @if i % 2 == 1 { code { (part) } } @else { (part) } } }
 }
 

@@ -4,9 +4,15 @@ use super::stats::Ratio;
 use privateer_config::params::Scalar;
 use std::fmt::Write as _;
 
-/// Returns a text as a CSV field; an apostrophe disables what a spreadsheet runs as a formula.
+/// Returns a text for a CSV field; an apostrophe disables what a spreadsheet runs as a formula.
 pub(super) fn csv_text(text: &str) -> String {
     if text.starts_with(['=', '+', '-', '@']) { format!("'{text}") } else { text.to_owned() }
+}
+
+/// Returns a text as a CSV field, in quotes where it needs them.
+pub fn csv_field(text: &str) -> String {
+    let text = csv_text(text);
+    if text.contains([',', '"', '\n', '\r']) { format!("\"{}\"", text.replace('"', "\"\"")) } else { text }
 }
 
 /// Returns the shortest text that parses to the same number.
