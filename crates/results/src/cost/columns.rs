@@ -22,12 +22,12 @@ impl ChosenColumns {
         let cards = ColumnCard::read(file)?;
         let shown = file.display();
         let numeric = |card: &&ColumnCard| card.texts == 0 && card.spread().is_some();
-        let names: Vec<&str> = cards.iter().filter(numeric).map(|card| card.name.as_str()).collect();
+        let names: Vec<String> = cards.iter().filter(numeric).map(|card| format!("`{}`", card.name)).collect();
         if names.is_empty() {
             let message = format!("`{shown}` has no column of numbers");
             return Diagnostic::new(message).expected("a table with a column of rewards and one or more inputs").refuse();
         }
-        let known = format!("a column of numbers: {}", list(&names));
+        let known = format!("a column of numbers: {}", listed(&names, 20));
         let Some(value) = value else {
             let message = format!("`{shown}` needs a value: which column is the reward?");
             return Diagnostic::new(message).expected(known).hint("name it with `--value COLUMN`").refuse();
@@ -113,11 +113,10 @@ fn texts(card: &ColumnCard) -> String {
     }
 }
 
-/// Returns names for a message, at most twenty.
-fn list(names: &[&str]) -> String {
-    let shown: Vec<String> = names.iter().take(20).map(|name| format!("`{name}`")).collect();
-    let more = if shown.len() < names.len() { format!(" and {} more", names.len() - shown.len()) } else { String::new() };
-    format!("{}{more}", shown.join(", "))
+/// Lists the first names for a message, and counts the others.
+pub(super) fn listed(names: &[String], most: usize) -> String {
+    let more = if most < names.len() { format!(" and {} more", names.len() - most) } else { String::new() };
+    format!("{}{more}", names[..names.len().min(most)].join(", "))
 }
 
 /// Returns the correlation of two columns over the rows that have both numbers; 0 where none is defined.

@@ -1,7 +1,7 @@
 //! States a problem as the `[environment]` of a spec: a table's points, a table's arms, a known function, or that of another spec.
 
 use super::Trust;
-use super::columns::ChosenColumns;
+use super::columns::{ChosenColumns, listed};
 use crate::fit::{FittedHyperparameters, LikelihoodForm, TableQuestion, draw_rows, fit, quoted, short};
 use crate::record::write_whole;
 use clap::{ArgGroup, Args};
@@ -179,7 +179,7 @@ pub fn of_table(
     fitted.found.noise_variance = fitted.found.noise_variance.max(least_noise);
     let mut notes = vec![format!("{}: {} rows; value `{value}`, from {least} to {most}", file.display(), columns.rows)];
     notes.push(format!("inputs: {}", columns.inputs.join(", ")));
-    notes.extend(columns.left_out.iter().map(|(reason, names)| format!("left out: {}: {reason}", listed(names))));
+    notes.extend(columns.left_out.iter().map(|(reason, names)| format!("left out: {}: {reason}", listed(names, MOST_NAMES))));
     if 0 < dropped {
         notes.push(format!("{dropped} rows are left out for a missing number"));
     }
@@ -406,12 +406,6 @@ impl Clip {
         let note = format!("clip: {low} to {high}, as stated; {share:.1} % of the values lie outside");
         Ok(Self { values: ends, range: [low, high], origin: "as stated", note })
     }
-}
-
-/// Lists names, and counts those beyond the first few.
-fn listed(names: &[String]) -> String {
-    let more = if MOST_NAMES < names.len() { format!(" and {} more", names.len() - MOST_NAMES) } else { String::new() };
-    format!("{}{more}", names[..names.len().min(MOST_NAMES)].join(", "))
 }
 
 /// Returns features of a squared-exponential kernel for a server's sums.

@@ -33,11 +33,6 @@ impl Trust {
 
 impl fmt::Display for Trust {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::None => "none",
-            Self::Local => "local",
-            Self::Shuffle => "shuffle",
-            Self::Joint => "joint",
-        })
+        self.to_possible_value().map_or(Ok(()), |value| f.write_str(value.get_name()))
     }
 }
