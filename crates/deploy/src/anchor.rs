@@ -65,16 +65,12 @@ impl DeploymentFile {
     }
 }
 
-/// Whether an anchor is of the file at this place, before its first answer.
-pub(super) fn is_unused(anchor: &Path, place: &Path) -> bool {
-    let text = std::fs::read_to_string(anchor).unwrap_or_default();
-    let words: Vec<&str> = text.trim_end().splitn(4, ' ').collect();
-    matches!(words[..], [_, "0", _, whose] if Path::new(whose) == place)
-}
-
 /// Refuses an anchor that is there already, but for one that a killed command left of the same file before its first answer.
 pub(super) fn refuse_anchor(anchor: &Path, place: &Path) -> Result<(), Error> {
-    if anchor.symlink_metadata().is_err() || is_unused(anchor, place) {
+    let text = std::fs::read_to_string(anchor).unwrap_or_default();
+    let words: Vec<&str> = text.trim_end().splitn(4, ' ').collect();
+    let is_unused = matches!(words[..], [_, "0", _, whose] if Path::new(whose) == place);
+    if is_unused || anchor.symlink_metadata().is_err() {
         return Ok(());
     }
     let hint = "an anchor belongs to one deployment and overwrites nothing: name another file, or delete this one";

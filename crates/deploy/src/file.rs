@@ -230,7 +230,9 @@ impl DeploymentFile {
         if to_write {
             if real != place {
                 refuse_copy_of(&made.identity.id, path, &real, &place)?;
-                made.move_to(&real)?;
+                made.begin()?;
+                made.update(Side::Own, "deployment", "place = ?1", "1", &[text(place_of(&real)?)])?;
+                made.commit()?;
             }
             made.check_anchor(Side::Own)?;
         }

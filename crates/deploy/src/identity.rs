@@ -1,9 +1,8 @@
 //! Who a file is: its version, its random name, its place, and what names a record in it.
 
 use super::failure::{NAME_ONE, RESTORE, altered, refused};
-use super::file::{DeploymentFile, Side};
-use super::place::place_of;
-use super::seal::{is_sealed, text};
+use super::file::Side;
+use super::seal::is_sealed;
 use privateer_config::error::Error;
 use rusqlite::{Connection, OptionalExtension, Row};
 use std::path::{Path, PathBuf};
@@ -83,12 +82,4 @@ pub(super) fn head(db: &Connection, side: Side, path: &Path) -> Result<(Identity
     };
     let found = db.query_row(&sql, [], read).optional().map_err(|why| refused(path, &why))?;
     found.flatten().ok_or_else(|| altered(path, "who the file is"))
-}
-
-impl DeploymentFile {
-    pub(super) fn move_to(&self, real: &Path) -> Result<(), Error> {
-        self.begin()?;
-        self.update(Side::Own, "deployment", "place = ?1", "1", &[text(place_of(real)?)])?;
-        self.commit()
-    }
 }
