@@ -2,7 +2,7 @@
 
 use super::output::{note, say};
 use super::source::SpecArgs;
-use crate::bench::{self, BenchOptions, Ceilings, JOBS, Machine, Measured, PassTimer, PathTimes, Size, SpeedJob};
+use crate::bench::{self, Ceilings, JOBS, Machine, Measured, PassTimer, PathTimes, Size, SpeedJob};
 use crate::env::DataFolder;
 use crate::registry::Registry;
 use crate::report::Grid;
@@ -200,9 +200,8 @@ pub fn bench(registry: &Registry, args: &BenchArgs) -> Result<(), Error> {
     };
     for BenchSpec { name, text, changes, data } in specs {
         let (threads, batch, verify) = (args.threads, args.batch, args.verify);
-        let run = RunOptions { data, threads, batch, verify, ..RunOptions::default() };
-        let options = BenchOptions { repeat: args.repeat, run };
-        let of = |machine| bench::measure(registry, (&name, &text), &changes, machine, &options);
+        let options = RunOptions { data, threads, batch, verify, ..RunOptions::default() };
+        let of = |machine| bench::measure(registry, (&name, &text), &changes, machine, (args.repeat, &options));
         done(machines.iter().map(of).collect::<Result<_, Error>>()?);
     }
     if !args.json {

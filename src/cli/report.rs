@@ -93,10 +93,10 @@ pub struct CompareArgs {
 /// Compares the cells that two folders share.
 pub fn compare(args: &CompareArgs) -> Result<(), Error> {
     let compared = report::compare_folders(&args.first, &args.second, args.measure.as_deref())?;
-    say(match args.format.as_str() {
-        "csv" => &compared.csv,
-        "tex" => &compared.tex,
-        _ => &compared.text,
+    say(&match args.format.as_str() {
+        "csv" => compared.csv(),
+        "tex" => compared.tex(),
+        _ => compared.plain(),
     });
     Ok(())
 }

@@ -72,13 +72,11 @@ pub fn now() -> i64 {
     since.map_or(0, |since| i64::try_from(since.as_secs()).unwrap_or(i64::MAX))
 }
 
-/// Returns a random name.
 pub fn new_name() -> Result<String, Error> {
     random_name().map_err(|why| Error::failed(why.to_string(), "try again once the system gives entropy"))
 }
 
 impl DeploymentFile {
-    /// Refuses a path where something is already.
     pub fn refuse_existing(path: &Path) -> Result<(), Error> {
         if Self::is_absent(path) {
             return Ok(());
@@ -272,7 +270,6 @@ impl DeploymentFile {
         &self.path
     }
 
-    /// Returns where one of the open files is.
     pub(super) fn path_of(&self, side: Side) -> &Path {
         match (side, &self.shared) {
             (Side::Shared, Some((path, _))) => path,
@@ -285,7 +282,6 @@ impl DeploymentFile {
         once_free(SHARED, || self.db.execute_batch("BEGIN IMMEDIATE").map_err(|why| self.failed(&why)))
     }
 
-    /// Begins a transaction that reads.
     pub fn begin_to_read(&self) -> Result<(), Error> {
         // The first read takes the lock.
         let first = "BEGIN; SELECT id FROM main.deployment";

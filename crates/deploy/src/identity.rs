@@ -37,7 +37,6 @@ impl Naming {
 #[derive(Debug, Clone)]
 pub struct Identity {
     pub id: String,
-    /// What names a record.
     pub naming: Naming,
     /// Tells the key of the ids from another.
     pub key_check: Option<Vec<u8>>,

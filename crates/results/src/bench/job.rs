@@ -7,7 +7,6 @@ use std::str::FromStr;
 pub struct SpeedJob {
     /// Name of the file in `examples/speed/`, without its ending.
     pub name: &'static str,
-    /// What it stands for.
     pub summary: &'static str,
     /// The spec, at its small size.
     pub spec: &'static str,

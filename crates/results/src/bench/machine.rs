@@ -11,7 +11,6 @@ pub struct Machine {
     pub device: String,
     /// A device that is emulated on the CPU: its speed says nothing.
     pub software_adapter: bool,
-    /// What the device can do at most.
     pub ceilings: Ceilings,
     /// Time of a device's passes since it was last asked for.
     pub pass_times: Option<PassTimer>,

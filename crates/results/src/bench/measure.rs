@@ -12,36 +12,29 @@ use privateer_engine::spec::Sweep;
 use std::sync::Arc;
 use std::time::Instant;
 
-/// How it is measured.
-#[derive(Debug, Clone)]
-pub struct BenchOptions {
-    /// Times that each size is run; the fastest counts.
-    pub repeat: usize,
-    /// Options of each run, but for the backend.
-    pub run: RunOptions,
-}
-
 /// Changes of a spec: where each was stated, the key, the value.
 pub type Overrides = [(String, String, String)];
 
 /// Measures a spec on a machine.
 ///
 /// It is run with its number of trials and with twice as many; the difference is what a further trial costs.
+/// * `repeat` — times that each size is run; the fastest counts
+/// * `options` — of each run, but for the backend
 pub fn measure(
     registry: &Registry,
     (name, text): (&str, &str),
     overrides: &Overrides,
     machine: &Machine,
-    options: &BenchOptions,
+    (repeat, options): (usize, &RunOptions),
 ) -> Result<Measured, Error> {
     let one = registry.parse(name, text, overrides)?;
     let mut doubled = overrides.to_vec();
     doubled.push(("twice the trials: ".to_owned(), "trials".to_owned(), (2 * one.trials).to_string()));
     let two = registry.parse(name, text, &doubled)?;
-    let run = RunOptions { backend: Arc::clone(&machine.backend), ..options.run.clone() };
+    let run = RunOptions { backend: Arc::clone(&machine.backend), ..options.clone() };
     let mut runs = [None::<Fastest>, None];
     machine.pass_times();
-    for _ in 0..options.repeat {
+    for _ in 0..repeat {
         for (sweep, fastest) in [&one, &two].into_iter().zip(&mut runs) {
             keep(fastest, into_folder(sweep, &run)?);
         }
@@ -51,7 +44,7 @@ pub fn measure(
     };
     let work = super::work::Work::of(&one, &Preparation::new(&one, &run.data, run.backend.as_ref()))?;
     let (trials, rounds) = (one.trials, one.cells.iter().map(|cell| cell.rounds).sum::<u64>());
-    let trial_rounds = (options.repeat as u64 * 3 * trials * rounds) as f64;
+    let trial_rounds = (repeat as u64 * 3 * trials * rounds) as f64;
     let passes = machine.pass_times().into_iter().map(|(pass, ns)| (pass, ns / 1e3 / trial_rounds)).collect();
     let by = (trials * rounds) as f64;
     Ok(Measured {

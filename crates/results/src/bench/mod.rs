@@ -15,7 +15,7 @@ mod work;
 pub use ceiling::Ceilings;
 pub use job::{JOBS, Size, SpeedJob};
 pub use machine::{Machine, PassTimer};
-pub use measure::{BenchOptions, Overrides, measure};
+pub use measure::{Overrides, measure};
 pub use outcome::Measured;
 pub use paths::{PathJob, PathTimes, path_faults, path_jobs, path_times, time_dearer_again};
 pub use table::{TITLES, notes, rows};

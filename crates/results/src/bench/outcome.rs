@@ -17,7 +17,6 @@ pub struct Measured {
     /// Rounds of one trial of every cell, summed over the cells.
     pub rounds: u64,
     pub backend: String,
-    /// What it runs on.
     pub device: String,
     /// Whether the device is emulated on the CPU.
     pub software_adapter: bool,
@@ -35,7 +34,6 @@ pub struct Measured {
     pub peak_bytes: Option<u64>,
     /// Operations of a round as if every point were scored.
     pub work: Option<Work>,
-    /// What the machine can do at most.
     pub ceilings: Ceilings,
     /// Checksum of the parts' digests.
     pub results_crc: Option<u32>,

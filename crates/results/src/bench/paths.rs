@@ -45,7 +45,6 @@ pub struct PathJob {
 /// The times of a job's paths.
 #[derive(Debug, Clone)]
 pub struct PathTimes {
-    /// The job.
     pub job: PathJob,
     /// Each path, the default first.
     pub paths: Vec<TimedPath>,
@@ -56,7 +55,6 @@ pub struct PathTimes {
 /// A path and the fastest of its runs.
 #[derive(Debug, Clone)]
 pub struct TimedPath {
-    /// Its name.
     pub name: &'static str,
     /// Its backend, and its trials in lockstep if they are not the backend's choice.
     by: (Cpu, Option<usize>),
@@ -113,7 +111,6 @@ const FAMILIES: [(&str, &[Axis], &str, &str); 4] = [
     ),
 ];
 
-/// Returns the jobs of the grid.
 pub fn path_jobs() -> Vec<PathJob> {
     FAMILIES.iter().flat_map(|&(family, axes, privacy, policy)| jobs_of(family, axes, privacy, policy)).collect()
 }

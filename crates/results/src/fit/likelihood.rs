@@ -13,7 +13,6 @@ use std::f64::consts::PI;
 /// Names the form of the fitted kernel.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum LikelihoodForm {
-    /// The squared-exponential kernel.
     SquaredExponential,
     /// The Matern kernel of this smoothness, > 0.
     Matern(f64),
@@ -26,7 +25,6 @@ pub struct FittedHyperparameters {
     pub lengthscales: Vec<f64>,
     /// Prior variance.
     pub variance: f64,
-    /// Noise variance.
     pub noise_variance: f64,
     /// Logarithm of the marginal likelihood of the centred values.
     pub log_likelihood: f64,
@@ -170,7 +168,6 @@ mod tests {
         let z: Vec<f64> = (0..n).map(|_| stream.normal()).collect();
         let y: Vec<f64> = (0..n).map(|i| 7.0 + linalg::dot(&a[i * n..=i * n + i], &z[..=i]) + 0.1 * stream.normal()).collect();
         let one = fit(LikelihoodForm::SquaredExponential, &points, &y, false, || ()).expect("a fit");
-        println!("{one:?}");
         assert!((0.24..0.37).contains(&one.lengthscales[0]), "{one:?}");
         assert!((0.006..0.016).contains(&one.noise_variance) && (0.8..5.0).contains(&one.variance), "{one:?}");
         let each = fit(LikelihoodForm::SquaredExponential, &points, &y, true, || ()).expect("a fit");

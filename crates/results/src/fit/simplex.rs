@@ -9,7 +9,6 @@ use std::cell::Cell;
 pub struct Minimum {
     /// The minimizer found.
     pub at: Vec<f64>,
-    /// The value at the minimizer.
     pub value: f64,
     /// Number of values computed.
     pub evaluations: usize,

@@ -23,7 +23,6 @@ pub struct TableQuestion {
     pub raw: bool,
     /// Whether each input has a length-scale of its own.
     pub per_coordinate: bool,
-    /// The kernel's form.
     pub form: LikelihoodForm,
     /// Whether rows with a missing number are left out.
     pub drops_missing: bool,
@@ -46,7 +45,6 @@ pub struct FittedTable {
     pub range: [f64; 2],
     /// Standard deviations of the inputs by which they are divided, where they differ and keep their units.
     pub scales: Option<Vec<f64>>,
-    /// The hyperparameters.
     pub found: FittedHyperparameters,
 }
 

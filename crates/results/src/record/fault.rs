@@ -21,7 +21,6 @@ static COUNT: AtomicU64 = AtomicU64::new(0);
 
 /// States whether an operation succeeds, fails or kills the process.
 pub(super) enum FaultVerdict {
-    /// It is carried out.
     Proceed,
     /// It is refused, a write after half of its bytes.
     Refuse(Error),

@@ -59,8 +59,6 @@ impl fmt::Display for PartId {
 /// States what a part says about itself.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PartHeader {
-    /// Layout version.
-    pub schema_version: u32,
     /// Hash of the resolved spec.
     pub spec_hash: String,
     /// The part.

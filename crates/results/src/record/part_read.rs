@@ -79,7 +79,7 @@ fn open(bytes: Vec<u8>) -> Result<OpenPart, String> {
         ));
     }
     let spec_hash = value(KEY_SPEC)?;
-    let header = PartHeader { schema_version, spec_hash, id: PartId { cell: number(KEY_CELL)?, block: number(KEY_BLOCK)? } };
+    let header = PartHeader { spec_hash, id: PartId { cell: number(KEY_CELL)?, block: number(KEY_BLOCK)? } };
     let columns = metadata.schema_descr().columns();
     let has = |measures: &Measures| {
         part_columns(*measures).iter().enumerate().all(|(at, name)| columns.get(at).is_some_and(|column| column.name() == *name))

@@ -100,7 +100,6 @@ impl Axis {
         if share.is_finite() { share.clamp(0.0, 1.0) } else { 0.0 }
     }
 
-    /// Returns whether a value can be drawn at all.
     pub(super) fn can_show(&self, x: f64) -> bool {
         x.is_finite() && (!self.logarithmic || 0.0 < x)
     }

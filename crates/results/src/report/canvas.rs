@@ -100,7 +100,6 @@ impl Chart {
         grouped(all.map(|series| (&series.name, series))).into_iter().map(|named| named[0]).collect()
     }
 
-    /// Returns the whole chart as one SVG document.
     pub(super) fn svg(&self) -> String {
         let n_columns = self.panels.len().clamp(1, N_COLUMNS);
         let n_rows = self.panels.len().div_ceil(n_columns);

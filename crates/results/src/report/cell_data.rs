@@ -40,7 +40,6 @@ impl CellData {
         Arc::make_mut(&mut self.info)
     }
 
-    /// Returns the moments of [`CellData::finals`].
     pub(super) fn moments(&self, quantity: Quantity) -> Option<SampleMoments> {
         SampleMoments::of(&self.finals(quantity))
     }
@@ -124,7 +123,6 @@ pub(super) struct CellIndex {
     pub(super) point_of: Vec<usize>,
     /// Policies of which a cell claims privacy that does not hold.
     pub(super) unguaranteed: BTreeSet<Arc<str>>,
-    /// Whether no cell claims privacy.
     pub(super) nothing_is_private: bool,
     /// Cells without privacy that learn, by their [`problem_of`].
     pub(super) open: BTreeMap<String, Vec<usize>>,

@@ -280,7 +280,6 @@ pub(crate) mod tests {
         manifest
     }
 
-    /// Plants a folder and reads it.
     pub(crate) fn planted(epsilons: &[f64], policies: &[Planted], n_trials: u32) -> ReportRun {
         let folder = tempfile::tempdir().expect("a folder");
         plant(folder.path(), epsilons, policies, n_trials);

@@ -7,11 +7,8 @@ use super::stats::{Ratio, SampleMoments, holm};
 use crate::record::{Quantity, Role};
 use std::sync::Arc;
 
-/// Holds a difference of two cells, trial by trial.
-pub type Paired = SampleMoments;
-
 /// Compares a quantity at the last round: `cell` minus `reference`, over their common trials.
-pub(super) fn paired(cell: &CellData, reference: &CellData, quantity: Quantity) -> Option<Paired> {
+pub(super) fn paired(cell: &CellData, reference: &CellData, quantity: Quantity) -> Option<SampleMoments> {
     let differences: Vec<f64> = cell.pairs(reference, quantity).into_iter().map(|(here, there)| here - there).collect();
     SampleMoments::of(&differences)
 }
@@ -22,7 +19,7 @@ pub struct PrivacyCost {
     /// Index of the cell without privacy.
     pub reference: usize,
     /// The quantity at the last round minus that of the reference.
-    pub excess: Option<Paired>,
+    pub excess: Option<SampleMoments>,
     /// The quantity at the last round over that of the reference.
     pub ratio: Option<Ratio>,
     /// How much of what can be learnt privacy leaves; `None` if nobody guesses.
@@ -32,7 +29,6 @@ pub struct PrivacyCost {
 /// What privacy costs in each cell; few of many sweeps have a cost in every cell.
 pub(super) type Costs = Vec<Option<Box<PrivacyCost>>>;
 
-/// Returns what privacy costs in each cell.
 pub(super) fn costs(run: &ReportRun) -> Costs {
     (0..run.cells.len()).map(|cell_idx| cost(run, cell_idx).map(Box::new)).collect()
 }

@@ -15,17 +15,6 @@ use std::path::Path;
 /// Largest number of differing settings that are listed.
 const N_SETTINGS: usize = 8;
 
-/// Holds a comparison of two folders in three forms.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ComparedFolders {
-    /// For a terminal.
-    pub text: String,
-    /// As CSV.
-    pub csv: String,
-    /// As LaTeX for the package `booktabs`.
-    pub tex: String,
-}
-
 /// Compares the cells of the same policy, environment and swept values in two finished folders.
 ///
 /// Trials of the same number are paired: with equal seeds they share their randomness, and otherwise they are independent, for
@@ -33,7 +22,7 @@ pub struct ComparedFolders {
 ///
 /// # Errors
 /// Those of [`super::write_report`]; [`Error::Input`] if the folders measure different quantities or share no cell.
-pub fn compare_folders(first: &Path, second: &Path, measure: Option<&str>) -> Result<ComparedFolders, Error> {
+pub fn compare_folders(first: &Path, second: &Path, measure: Option<&str>) -> Result<Grid, Error> {
     let (left, right) = (ReportRun::read(first, measure)?, ReportRun::read(second, measure)?);
     let words = left.words;
     if words.measure != right.words.measure {
@@ -104,7 +93,7 @@ pub fn compare_folders(first: &Path, second: &Path, measure: Option<&str>) -> Re
         let more = if 0 < more { format!("; and {more} more") } else { String::new() };
         grid.notes.push(format!("settings that differ in the first cell: {}{more}.", settings.join("; ")));
     }
-    Ok(ComparedFolders { text: grid.plain(), csv: grid.csv(), tex: grid.tex() })
+    Ok(grid)
 }
 
 /// Lists the entries in which two tables differ, with both values.
@@ -134,7 +123,7 @@ mod tests {
         let (a, b) = (folder.path().join("a"), folder.path().join("b"));
         plant(&a, &[1.0, 2.0], &[PRIVATE, OPEN], 6);
         plant(&b, &[1.0, 2.0], &[Planted { level: |_| 50.0, ..PRIVATE }, OPEN], 6);
-        let text = compare_folders(&a, &b, None).expect("compared").text;
+        let text = compare_folders(&a, &b, None).expect("compared").plain();
         let line = |i: usize| text.lines().nth(i).unwrap_or("").split_whitespace().collect::<Vec<_>>().join(" ");
         assert_eq!(line(1), "1 tgp-ucb 100.0 ± 5.7 50.0 ± 5.7 −50 ± 0 *");
         assert_eq!(line(2), "1 igp-ucb 40.0 ± 5.7 40.0 ± 5.7 same in every trial");

@@ -73,7 +73,8 @@ impl Grid {
         }
     }
 
-    pub(super) fn csv(&self) -> String {
+    /// Returns the table as CSV, with the whole keys as its header.
+    pub fn csv(&self) -> String {
         let line = |texts: &mut dyn Iterator<Item = &str>| texts.map(csv_field).collect::<Vec<_>>().join(",") + "\n";
         let mut text = line(&mut self.headings.iter().map(|heading| heading.full.as_str()));
         self.rows.iter().for_each(|row| text += &line(&mut row.iter().map(String::as_str)));
@@ -81,7 +82,7 @@ impl Grid {
     }
 
     /// Returns the table as LaTeX for the package `booktabs`.
-    pub(super) fn tex(&self) -> String {
+    pub fn tex(&self) -> String {
         let columns: String = self.headings.iter().map(|heading| if heading.is_number { 'r' } else { 'l' }).collect();
         let line =
             |texts: &mut dyn Iterator<Item = &str>| format!("{} \\\\\n", texts.map(tex_text).collect::<Vec<_>>().join(" & "));

@@ -33,12 +33,10 @@ mod tikz;
 mod words;
 mod write;
 
-pub use compare::{Paired, PrivacyCost};
+pub use compare::PrivacyCost;
 pub use export::{Export, ExportFormat, export, export_to};
 pub use figures::Height;
-pub use folders::{ComparedFolders, compare_folders};
-#[cfg(feature = "cli")]
-#[doc(hidden)]
+pub use folders::compare_folders;
 pub use grid::Grid;
 #[doc(hidden)]
 pub use page::{head, with_code};

@@ -42,7 +42,6 @@ pub(super) struct Settings {
     pub(super) groups: Vec<BudgetGroup>,
     /// Places of the groups of each epsilon, in the order of `epsilons`.
     pub(super) groups_at: Vec<Vec<usize>>,
-    /// What privacy costs in each cell.
     pub(super) costs: Costs,
 }
 
@@ -229,7 +228,6 @@ fn by_epsilon(groups: &[BudgetGroup]) -> (Vec<f64>, Vec<Vec<usize>>) {
     by_bits.into_iter().map(|(bits, places)| (f64::from_bits(bits), places)).unzip()
 }
 
-/// Returns the median of ascending numbers.
 pub(super) fn median(ascending: &[f64]) -> Option<f64> {
     let middle = ascending.len() / 2;
     let upper = *ascending.get(middle)?;

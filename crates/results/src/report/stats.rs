@@ -154,7 +154,6 @@ impl Ratio {
         Some(Self { value, interval })
     }
 
-    /// Returns the ratio and its interval in percent.
     pub(super) fn percent(self) -> (f64, Option<(f64, f64)>) {
         (100.0 * self.value, self.interval.map(|(low, high)| (100.0 * low, 100.0 * high)))
     }

@@ -2,7 +2,7 @@
 
 use super::cell_data::CellData;
 use super::collect::ReportRun;
-use super::compare::{Costs, Paired, PrivacyCost, paired};
+use super::compare::{Costs, PrivacyCost, paired};
 use super::stats::{Quantiles, SampleMoments};
 use super::text::{csv_text, number};
 use super::words::ReportWords;
@@ -42,14 +42,13 @@ pub struct SummaryRow {
     /// Final cumulative regret minus that of the first policy at the sweep point, trial by trial.
     ///
     /// `None` for the first policy itself.
-    pub paired_difference: Option<Paired>,
+    pub paired_difference: Option<SampleMoments>,
     /// What privacy costs, in the quantity of the page; `None` for cells without privacy or without a reference.
     pub cost: Option<PrivacyCost>,
     /// Fitted exponent of cumulative regret, or of suboptimality, in the round.
     pub exponent: Option<f64>,
 }
 
-/// Returns the numbers of a cell.
 pub(super) fn row(run: &ReportRun, costs: &Costs, cell_idx: usize) -> SummaryRow {
     let [(_, main), (_, second)] = run.words.columns;
     let cell = &run.cells[cell_idx];
