@@ -1,5 +1,6 @@
 //! Writes the spec and the points of a question, runs it, and answers.
 
+use super::problem::POINTS_NAME;
 use super::sizes::{MOST_POINTS, fewer_points};
 use super::{Contest, Contestant, CostProblem, CostQuestion, ProblemOptions, Trust, of_arms, of_function, of_spec, of_table};
 use crate::record::write_whole;
@@ -323,27 +324,25 @@ pub fn write_question(
         return Err(Error::folder(folder, problem, "choose another folder with `--out DIR`"));
     }
     fs::create_dir_all(&folder).map_err(|source| Error::io("create the folder", &folder, source))?;
-    fs::write(scratch.path().join(SPEC_NAME), text).map_err(|source| Error::io("write the spec", scratch.path(), source))?;
-    let entries = fs::read_dir(scratch.path()).map_err(|source| Error::io("read the folder", scratch.path(), source))?;
-    let mut files = Vec::new();
-    for entry in entries {
-        let from = entry.map_err(|source| Error::io("read the folder", scratch.path(), source))?.path();
-        let bytes = fs::read(&from).map_err(|source| Error::io("read", &from, source))?;
-        files.push((folder.join(from.file_name().unwrap_or_default()), bytes));
+    let points = scratch.path().join(POINTS_NAME);
+    let mut files = vec![(SPEC_NAME, text.into_bytes())];
+    if points.exists() {
+        files.push((POINTS_NAME, fs::read(&points).map_err(|source| Error::io("read", &points, source))?));
     }
-    for (to, bytes) in &files {
-        let is_other = match fs::read(to) {
+    for (name, bytes) in &files {
+        let to = folder.join(name);
+        let is_other = match fs::read(&to) {
             Ok(there) => there != *bytes,
             Err(source) if source.kind() == std::io::ErrorKind::NotFound => false,
             Err(source) => return Err(Error::io("read", to, source)),
         };
         if is_other {
-            let problem = format!("holds another question: its `{}` differs", to.file_name().unwrap_or_default().display());
+            let problem = format!("holds another question: its `{name}` differs");
             return Err(Error::folder(folder, problem, "choose another folder with `--out DIR`, or remove this one"));
         }
     }
-    for (to, bytes) in &files {
-        write_whole(to, bytes, "write the question")?;
+    for (name, bytes) in &files {
+        write_whole(&folder.join(name), bytes, "write the question")?;
     }
     let data = data.unwrap_or_else(|| DataFolder::of_spec(Some(folder.clone()), Vec::new()));
     Ok(WrittenQuestion { question, problem, folder, contest, sweep, data })

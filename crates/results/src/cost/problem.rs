@@ -34,7 +34,7 @@ const NOISE_SHARE: f64 = 0.1;
 const MECHANISM_RIDGE: &str = "\"mechanism\"   # variance of the noise of rewards and mechanism";
 
 /// Name of the table that is written beside the spec.
-const POINTS_NAME: &str = "points.csv";
+pub(super) const POINTS_NAME: &str = "points.csv";
 
 /// The problem of a question: one of `table`, `arms`, `function` and `spec`, and where its answer goes.
 ///
