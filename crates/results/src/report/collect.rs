@@ -26,12 +26,9 @@ pub(super) struct ReportRun {
 
 impl ReportRun {
     /// Reads a folder for a report on `measure`, or on the usual quantity of this kind of run.
-    pub(super) fn read(out: &Path, measure: Option<&str>) -> Result<Self, Error> {
-        Self::read_counted(out, measure, &|_| ())
-    }
-
-    /// Reads a folder as [`ReportRun::read`], and calls `each` after every cell, with the number of cells.
-    pub(super) fn read_counted(out: &Path, measure: Option<&str>, each: &(dyn Fn(u64) + Sync)) -> Result<Self, Error> {
+    ///
+    /// Calls `each` after every cell, with the number of cells.
+    pub(super) fn read(out: &Path, measure: Option<&str>, each: &(dyn Fn(u64) + Sync)) -> Result<Self, Error> {
         let (manifest, done) = Folder::unread(out)?;
         let total = manifest.n_parts();
         let n_missing = total - done.len();
@@ -53,7 +50,7 @@ impl ReportRun {
         let manifest = Folder::manifest(out)?;
         if !written.are_of_all(&manifest) {
             drop((manifest, written));
-            return Self::read_counted(out, None, each);
+            return Self::read(out, None, each);
         }
         let rows = |manifest: &Manifest, id| written.take(id).map_or_else(|| manifest.read_part(out, id), Ok);
         Self::reduced(out, manifest, None, rows, each)
@@ -283,7 +280,7 @@ pub(crate) mod tests {
     pub(crate) fn planted(epsilons: &[f64], policies: &[Planted], n_trials: u32) -> ReportRun {
         let folder = tempfile::tempdir().expect("a folder");
         plant(folder.path(), epsilons, policies, n_trials);
-        ReportRun::read(folder.path(), None).expect("read")
+        ReportRun::read(folder.path(), None, &|_| ()).expect("read")
     }
 
     #[test]
@@ -291,7 +288,7 @@ pub(crate) mod tests {
         let folder = tempfile::tempdir().expect("a folder");
         plant(folder.path(), &[1.0], &[PRIVATE, OPEN], 6);
         std::fs::remove_file(PartId { cell: 1, block: 0 }.path(folder.path())).expect("removed");
-        let error = ReportRun::read(folder.path(), None).expect_err("incomplete").to_string();
+        let error = ReportRun::read(folder.path(), None, &|_| ()).expect_err("incomplete").to_string();
         assert!(error.contains("3 of 4 blocks are done; 1 block is missing, the first is cell 1 block 0"), "{error}");
     }
 }

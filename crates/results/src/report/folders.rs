@@ -23,7 +23,7 @@ const N_SETTINGS: usize = 8;
 /// # Errors
 /// Those of [`super::write_report`]; [`Error::Input`] if the folders measure different quantities or share no cell.
 pub fn compare_folders(first: &Path, second: &Path, measure: Option<&str>) -> Result<Grid, Error> {
-    let (left, right) = (ReportRun::read(first, measure)?, ReportRun::read(second, measure)?);
+    let (left, right) = (ReportRun::read(first, measure, &|_| ())?, ReportRun::read(second, measure, &|_| ())?);
     let words = left.words;
     if words.measure != right.words.measure {
         let [a, b] = [words.measure.name(), right.words.measure.name()];

@@ -70,7 +70,7 @@ impl Outcome {
 /// [`Error::Incomplete`] if blocks are missing, [`Error::Corrupt`] if one cannot be read, [`Error::Folder`] if the folder is
 /// not one of results, [`Error::Io`] if the disk fails.
 pub fn write_report(out: &Path, each: &(dyn Fn(u64) + Sync)) -> Result<Outcome, Error> {
-    write(out, ReportRun::read_counted(out, None, each)?)
+    write(out, ReportRun::read(out, None, each)?)
 }
 
 /// Writes the report of a folder whose parts this process has written, as [`write_report`].
@@ -126,7 +126,7 @@ pub struct ComparedReport {
 /// Calls `each` as [`write_report`] does.
 pub fn compare_report(out: &Path, each: &(dyn Fn(u64) + Sync)) -> Result<ComparedReport, Error> {
     let mut compared = ComparedReport::default();
-    let _ = make(out, ReportRun::read_counted(out, None, each)?, &mut |name, pieces| {
+    let _ = make(out, ReportRun::read(out, None, each)?, &mut |name, pieces| {
         match compare_file(out, name, pieces)? {
             FileState::Intact => compared.n_intact += 1,
             FileState::Missing => compared.missing.push(name.to_owned()),
