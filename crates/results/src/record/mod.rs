@@ -35,13 +35,15 @@ mod whole_file;
 mod written_rows;
 
 #[cfg(test)]
-pub(crate) use cell_tests::ledger as test_ledger;
+pub(crate) use cell_tests::{cell as test_cell, ledger as test_ledger};
 pub use columns::part_columns;
 pub use digests::{DIGESTS_NAME, DigestList, FileState, ListedFile, read_listed, remove_listed, rewrite_listed, write_listed};
 pub use folder::{Folder, OpenedFolder, SPEC_NAME, remove_unfinished};
 pub use hash::{hash_bytes, hash_text};
 pub use in_use::{once_free, wait_at_most};
 pub use manifest::Manifest;
+#[cfg(test)]
+pub(crate) use manifest::tests::manifest as test_manifest;
 pub use merge::merge;
 pub use parameters::{Parameters, TrialParameters};
 pub use part::{part_bytes, write_part};

@@ -188,8 +188,7 @@ fn trials(rows: &Trace) -> Vec<Range<usize>> {
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
-    use crate::record::test_ledger;
-    use crate::record::{FOLDER_VERSION, hash_text, write_part};
+    use crate::record::{test_cell, test_ledger, test_manifest, write_part};
     use serde_json::json;
 
     /// Plans a synthetic policy with final regret `level + noise(i)` of trial `i` at the last round.
@@ -222,15 +221,9 @@ pub(crate) mod tests {
             for planted in policies {
                 let swept = [("privacy.epsilon".into(), Scalar::Float(epsilon))].into_iter().filter(|_| 1 < epsilons.len());
                 cells.push(CellInfo {
-                    cell: cells.len() as u32,
-                    policy: planted.policy.into(),
-                    environment: "rkhs".into(),
                     swept: swept.collect(),
                     resolved: json!({"ridge": 3.0}).into(),
-                    role: Role::default(),
                     ledger: test_ledger(epsilon, planted.noise).into(),
-                    measures: Measures::Regret,
-                    warnings: Arc::default(),
                     facts: Arc::new(
                         [
                             ("points", 100_u64.into()),
@@ -239,14 +232,12 @@ pub(crate) mod tests {
                         ]
                         .into(),
                     ),
+                    ..test_cell(cells.len() as u32, planted.policy, epsilon)
                 });
             }
         }
         let block = 4;
         let manifest = Manifest {
-            schema_version: FOLDER_VERSION,
-            program_version: "0.1.0".to_owned(),
-            spec_hash: hash_text("invented"),
             spec_name: "invented <run>".to_owned(),
             seed: "7".to_owned(),
             environment_summary: "functions of an RKHS on a grid of 100 points".to_owned(),
@@ -254,10 +245,8 @@ pub(crate) mod tests {
             rounds: n_rounds,
             block,
             n_blocks: n_trials.div_ceil(block),
-            recorded: "every round".to_owned(),
             spec_text: "seed = 7\n# a < b & c\n[privacy]\nepsilon = 1.0\n".to_owned(),
-            cells,
-            tuned_rates: BTreeMap::new(),
+            ..test_manifest(cells)
         };
         drop(Folder::open(out, &manifest).expect("fresh"));
         for id in manifest.parts() {
