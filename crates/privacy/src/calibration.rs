@@ -64,9 +64,6 @@ impl Calibration {
     /// As printed it is the paper's; corrected, the paper's with its errata put right, but never below the least; tight, the
     /// least. Without a printed scale it is the least under every calibration.
     /// The least scale is the smallest at which the price of the event keeps the budget.
-    ///
-    /// # Errors
-    /// A refusal on `epsilon` if no noise keeps the budget.
     pub(crate) fn scale(self, terms: NoiseTerms<'_>) -> Result<Scale, Refusal> {
         let NoiseTerms { budget: (epsilon, delta), releases, event, closed, least_formula, printed } = terms;
         let least = || {

@@ -237,9 +237,6 @@ impl GramStream {
     }
 
     /// Returns the same stream with exact noise, for items of `shape` that one user moves by at most `distance`.
-    ///
-    /// # Errors
-    /// Sizes beyond exact arithmetic for this number of users; a factorisation without an exact form.
     pub(crate) fn exact(&self, shape: Shape, distance: f64, users: u64) -> Result<Self, ReleaseError> {
         let norm = self.factorisation.sensitivity(Participation::ONCE);
         let Some(transform) = self.factorisation.transform(shape.len()) else {
@@ -283,9 +280,6 @@ impl GramRows {
     pub(crate) const OWN: Self = Self { norm: 1.0, count: 1, fractional: 0, error: 0.0 };
 
     /// Returns the grid of exact noise of size `sigma` on items that one user moves by at most `distance`.
-    ///
-    /// # Errors
-    /// Sizes beyond exact arithmetic for this number of users.
     pub(crate) fn grid(self, shape: Shape, (distance, sigma): (f64, f64), users: u64) -> Result<Grid, ReleaseError> {
         let Self { norm, count, fractional, error } = self;
         let length = shape.len();

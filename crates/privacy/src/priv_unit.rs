@@ -164,9 +164,6 @@ pub(crate) struct RankedUnit {
 
 impl RankedUnit {
     /// Makes the mechanism with the fewest points whose noise is at most 2 % above that of [`PrivUnit`].
-    ///
-    /// # Errors
-    /// A privacy loss at which that takes too many points.
     pub(crate) fn new(of: PrivUnit) -> Result<Self, ReleaseError> {
         let heights = Heights::of(of.dimension);
         let sizes = (4..=MOST_POINTS.ilog2()).map(|bits| 1 << bits);
@@ -355,9 +352,6 @@ pub(crate) struct PrivUnitItem {
 
 impl PrivUnitItem {
     /// Makes the mechanism for items of this shape with `rows` rows of matrices in all, `|phi| <= length` and `|y| <= reach`.
-    ///
-    /// # Errors
-    /// A refusal on `epsilon` if the noise is beyond f64.
     pub(crate) fn new(
         epsilon: Epsilon,
         (shape, rows): (Shape, usize),
@@ -375,9 +369,6 @@ impl PrivUnitItem {
     }
 
     /// Returns the same mechanism for real people.
-    ///
-    /// # Errors
-    /// A privacy loss that is too large.
     pub(crate) fn exact(self) -> Result<Self, ReleaseError> {
         Ok(Self { ranked: Some(RankedUnit::new(self.mechanism)?), ..self })
     }

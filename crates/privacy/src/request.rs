@@ -90,9 +90,6 @@ impl Request {
     }
 
     /// Refuses a mechanism of ours that no paper prints.
-    ///
-    /// # Errors
-    /// A refusal on `mechanism` under the as-printed calibration.
     pub(crate) fn refuse_as_printed(&self, printed: &'static str) -> Result<(), Refusal> {
         if self.calibration.corrects() {
             return Ok(());

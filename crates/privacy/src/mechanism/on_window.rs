@@ -55,10 +55,6 @@ struct OnWindow<R> {
 }
 
 /// Calibrates the mechanism, equally under all calibrations: the papers print Laplace noise only.
-///
-/// # Errors
-/// A refusal on `epsilon` (missing, below 1e-6, above 700, or a variance beyond f64) or `clip` (empty, or missing with
-/// unbounded noise).
 pub(super) fn build<R: UnitRandomiser>(request: &Request, facts: &RewardFacts) -> Result<Arc<dyn RewardMechanism>, Refusal> {
     let epsilon = exponential_epsilon(request)?;
     let window = Window::of(request, facts)?;

@@ -16,10 +16,6 @@ impl Window {
     /// Returns the range of a request.
     ///
     /// This is its `clip`, else the reward's hard range, else [-(B + R), B + R].
-    ///
-    /// # Errors
-    /// A refusal on `clip` if the request states none of the three (unbounded noise has no silent default, erratum E3,
-    /// `docs/privacy.md`), or if the range is empty or not finite.
     pub(crate) fn of(request: &Request, facts: &RewardFacts) -> Result<Self, Refusal> {
         if let Some((lo, hi)) = request.clip.or(facts.range) {
             return Self::between(lo, hi);
@@ -94,17 +90,11 @@ const LEAST_EPSILON: f64 = 1e-6;
 const GREATEST_EPSILON: f64 = 700.0;
 
 /// Returns the checked epsilon of one answer of a mechanism whose probabilities are functions of `e^epsilon`.
-///
-/// # Errors
-/// A refusal on `epsilon` if it is missing or outside 1e-6 to 700.
 pub(super) fn exponential_epsilon(request: &Request) -> Result<Epsilon, Refusal> {
     resolvable(request, request.answer_epsilon()?)
 }
 
 /// Returns this epsilon of the request, of one answer or of all, checked as [`exponential_epsilon`] does.
-///
-/// # Errors
-/// A refusal on `epsilon` if it is outside 1e-6 to 700.
 pub(super) fn resolvable(request: &Request, epsilon: Epsilon) -> Result<Epsilon, Refusal> {
     if (LEAST_EPSILON..=GREATEST_EPSILON).contains(&epsilon.get()) {
         return Ok(epsilon);
@@ -120,9 +110,6 @@ pub(super) fn resolvable(request: &Request, epsilon: Epsilon) -> Result<Epsilon,
 }
 
 /// Checks that f64 holds a calibrated variance.
-///
-/// # Errors
-/// A refusal on `epsilon` if it does not.
 pub(super) fn representable(request: &Request, variance: f64) -> Result<(), Refusal> {
     if variance.is_normal() {
         return Ok(());

@@ -21,9 +21,6 @@ pub struct Entropy(ChaCha20Rng);
 
 impl Entropy {
     /// Draws a fresh key from the operating system.
-    ///
-    /// # Errors
-    /// No entropy from the operating system.
     pub(crate) fn key() -> Result<[u8; 32], ReleaseError> {
         let mut key = [0; 32];
         getrandom::fill(&mut key).map_err(|error| ReleaseError::NoEntropy(error.to_string()))?;
@@ -39,9 +36,6 @@ impl Entropy {
     }
 
     /// Returns the randomness of a fresh key.
-    ///
-    /// # Errors
-    /// As [`Entropy::key`].
     pub(crate) fn fresh() -> Result<Self, ReleaseError> {
         Self::key().map(Self::of)
     }

@@ -26,9 +26,6 @@ impl Grid {
     /// Makes a grid on which the noise has between `2^bits` and `2^(bits + 1)` steps.
     ///
     /// The noise is `distance · per_unit`, after raising the sensitivity `distance` by `rounding` steps.
-    ///
-    /// # Errors
-    /// Sizes that are not normal f64 numbers, or too far from 1 for exact arithmetic.
     pub(crate) fn new(distance: f64, per_unit: f64, rounding: f64, bits: i32) -> Result<Self, ReleaseError> {
         let plain = distance * per_unit;
         if !(1e-150..1e150).contains(&plain) || !(1e-150..1e150).contains(&distance) {
@@ -42,9 +39,6 @@ impl Grid {
     }
 
     /// Makes the grid for Laplace noise of this scale on a number within [lo, hi]; any two such numbers are neighbours.
-    ///
-    /// # Errors
-    /// Those of [`Grid::new`]; a scale or a range of too many steps.
     pub(crate) fn laplace((lo, hi): (f64, f64), scale: f64) -> Result<Self, ReleaseError> {
         // scale + g scale/(hi - lo): rounding moves each of two neighbours by at most g/2.
         let grid = Self::new(hi - lo, scale / (hi - lo), 1.0, 24)?;
@@ -56,9 +50,6 @@ impl Grid {
     }
 
     /// Makes the grid for Gaussian noise of this size on a number that moves by at most `distance`.
-    ///
-    /// # Errors
-    /// Those of [`Grid::new`]; a size of too many steps.
     pub(crate) fn gaussian(distance: f64, sigma: f64) -> Result<Self, ReleaseError> {
         let grid = Self::new(distance, sigma / distance, 1.0, 19)?;
         if GREATEST_SIGMA < grid.noise {

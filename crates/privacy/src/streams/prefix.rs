@@ -115,9 +115,6 @@ impl PrefixSums {
     }
 
     /// Releases the sum so far, on doubles with draws of this standard deviation.
-    ///
-    /// # Errors
-    /// A call after the last round.
     pub(crate) fn next_of(&mut self, sigma: f64, noise: &mut Noise<'_>) -> Result<Released<&[f64]>, Exhausted> {
         if self.round == self.rounds {
             return Err(Exhausted { rounds: self.rounds });

@@ -21,10 +21,6 @@ pub const ENTRY: SumsEntry = SumsEntry {
 };
 
 /// Calibrates the mechanism.
-///
-/// # Errors
-/// A refusal on `epsilon` (missing, or noise beyond f64), `mechanism` (epochs, or the as-printed calibration) or `clip` (empty, or
-/// missing with unbounded noise).
 fn build(request: &Request, facts: &RewardFacts, need: SumsNeed) -> Calibrated<dyn SumsMechanism> {
     let epsilon = request.answer_epsilon()?;
     refuse_epochs(need)?;
