@@ -213,7 +213,6 @@ impl Factor {
 
     /// Returns the factorisation over `releases` releases, of which one user enters those of `participation`.
     /// For [`Factor::Own`] it has one release, because every item is released on its own.
-    #[must_use]
     pub fn factorisation(self, releases: u64, participation: Participation) -> Arc<dyn Factorisation> {
         match self {
             Self::Own => Arc::new(Tree::new(1)),

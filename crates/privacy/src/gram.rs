@@ -64,13 +64,11 @@ impl GramLayout {
     }
 
     /// Returns the matrix that a block's features enter, and its first row there.
-    #[must_use]
     pub fn place(self, block: usize) -> (usize, usize) {
         if self.joint { (0, block * self.dimension) } else { (block, 0) }
     }
 
     /// Returns the packed matrix and the vector of a group.
-    #[must_use]
     pub fn group(self, entries: &[f64], group: usize) -> (&[f64], &[f64]) {
         let size = self.n_entries();
         entries[group * size..(group + 1) * size].split_at(self.n_gram())

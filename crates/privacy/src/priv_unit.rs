@@ -33,7 +33,6 @@ pub struct PrivUnit {
 
 impl PrivUnit {
     /// Makes the mechanism of this loss for vectors with `entries` entries and a length of at most `radius`.
-    #[must_use]
     pub fn new(epsilon: Epsilon, entries: usize, radius: f64) -> Self {
         // Caps of larger losses hold shares of the sphere that are no normal f64 numbers.
         let (dimension, epsilon) = ((entries + 1).max(3), epsilon.get().min(600.0));
@@ -56,14 +55,12 @@ impl PrivUnit {
     /// Returns the standard deviation of a released entry, the same in every direction and for every vector.
     ///
     /// Where the cap has its least size, this bounds the one along the vector.
-    #[must_use]
     pub fn std(&self) -> f64 {
         let short = (self.length - self.radius) + self.gap * self.radius;
         libm::sqrt(self.length * short / self.dimension as f64)
     }
 
     /// Returns what is done to a vector.
-    #[must_use]
     pub fn event(&self) -> Event {
         Event::Cap { dimension: self.dimension as u64, gap: self.gap, rare: self.rare, length: self.length }
     }

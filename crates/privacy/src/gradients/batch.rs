@@ -40,7 +40,6 @@ pub struct BatchGradients {
 impl BatchGradients {
     /// Makes a stream before its first sample.
     /// `difference` bounds one sample's difference of two gradients; it is enforced if there is a clip.
-    #[must_use]
     pub fn new(
         gradient: Arc<dyn Gradient>,
         dimension: usize,

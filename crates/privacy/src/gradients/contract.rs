@@ -79,7 +79,6 @@ pub enum ChoiceLaw {
 
 impl ChoiceLaw {
     /// Returns the name that ledgers use.
-    #[must_use]
     pub fn name(self) -> &'static str {
         match self {
             Self::Exact => "none",

@@ -66,7 +66,6 @@ pub struct HiddenDescent {
 
 impl HiddenDescent {
     /// Makes a descent from `start`; `clip.gradient` bounds each gradient.
-    #[must_use]
     pub fn new(
         gradient: Arc<dyn Gradient>,
         start: Vec<f64>,

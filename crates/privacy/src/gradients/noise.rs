@@ -61,7 +61,6 @@ pub struct GeneralizedGaussian {
 
 impl GeneralizedGaussian {
     /// Makes the law; `exponent > 0` (a norm from 1 on), `multiplier > 0`, `sigma >= 0`.
-    #[must_use]
     pub fn new(exponent: f64, multiplier: f64, sigma: f64) -> Self {
         Self { exponent, multiplier, sigma }
     }

@@ -25,7 +25,6 @@ pub struct PrefixGradients {
 impl PrefixGradients {
     /// Makes a stream before its first sample.
     /// `noise` is the factorisation and the law of its draws; `None` releases the sums without noise.
-    #[must_use]
     pub fn new(
         gradient: Arc<dyn Gradient>,
         dimension: usize,
@@ -37,7 +36,6 @@ impl PrefixGradients {
     }
 
     /// Makes several streams, which share the law of their noise and no draw.
-    #[must_use]
     pub fn of_streams(
         n_streams: usize,
         gradient: Arc<dyn Gradient>,

@@ -17,7 +17,6 @@ pub struct SampleGradients {
 
 impl SampleGradients {
     /// Makes the privatizer; `clip.gradient` bounds each gradient.
-    #[must_use]
     pub fn new(gradient: Arc<dyn Gradient>, dimension: usize, clip: Option<Clip>, noise: Box<dyn VectorNoise>) -> Self {
         let zeros = || vec![0.0; dimension];
         Self { leaf: Leaf::new(gradient, dimension, clip), noise, drawn: zeros(), released: zeros() }

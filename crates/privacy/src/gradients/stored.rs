@@ -16,7 +16,6 @@ pub struct SampleStore {
 
 impl SampleStore {
     /// Makes an empty store.
-    #[must_use]
     pub fn new(dimension: usize) -> Self {
         Self { dimension, rows: Vec::new() }
     }
@@ -35,19 +34,16 @@ impl SampleStore {
     }
 
     /// Returns the number of stored samples.
-    #[must_use]
     pub fn len(&self) -> usize {
         self.rows.len() / (self.dimension + 1)
     }
 
     /// Returns whether no sample is stored.
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.rows.is_empty()
     }
 
     /// Returns sample `at`, 0-based; `None` if there is no such sample.
-    #[must_use]
     pub fn sample(&self, at: usize) -> Option<Raw<Sample<'_>>> {
         let row = self.rows.get(at * (self.dimension + 1)..(at + 1) * (self.dimension + 1))?;
         let (y, x) = row.split_last()?;
@@ -64,7 +60,6 @@ pub struct StoredSamples {
 
 impl StoredSamples {
     /// Makes an empty data set; `clip.gradient` bounds each gradient.
-    #[must_use]
     pub fn new(gradient: Arc<dyn Gradient>, dimension: usize, clip: Option<Clip>, noise: Box<dyn VectorNoise>) -> Self {
         Self { gradients: SampleGradients::new(gradient, dimension, clip, noise), samples: SampleStore::new(dimension) }
     }
@@ -75,13 +70,11 @@ impl StoredSamples {
     }
 
     /// Returns the number of stored samples.
-    #[must_use]
     pub fn len(&self) -> usize {
         self.samples.len()
     }
 
     /// Returns whether no sample is stored.
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.samples.is_empty()
     }

@@ -30,7 +30,6 @@ pub struct Constants {
 
 impl Constants {
     /// Returns the bound `lr beta D + L` on one contribution.
-    #[must_use]
     pub fn contribution(&self, learning_rate: f64) -> f64 {
         learning_rate * self.smoothness * self.diameter + self.lipschitz
     }
@@ -84,7 +83,6 @@ pub enum VectorLaw {
 
 impl VectorLaw {
     /// Returns the sampler; `None` for no noise.
-    #[must_use]
     pub fn sampler(self) -> Option<Box<dyn VectorNoise>> {
         match self {
             Self::None => None,
@@ -97,7 +95,6 @@ impl VectorLaw {
     }
 
     /// Bounds the root mean square of a draw's Euclidean length in `d` dimensions; exact for independent normals.
-    #[must_use]
     pub fn length(self, d: usize) -> f64 {
         let root = libm::sqrt(d as f64);
         match self {
@@ -145,13 +142,11 @@ impl Terms {
 
     /// Returns the Lipschitz constant L for a learner's steps.
     /// This is the actual constant, or the stated one if the actual one is infinite.
-    #[must_use]
     pub fn lipschitz(&self) -> f64 {
         if self.actual.lipschitz.is_finite() { self.actual.lipschitz } else { self.stated.lipschitz }
     }
 
     /// Returns the bounds of the privatizers at this learning rate; `None` without a clip.
-    #[must_use]
     pub fn bounds(&self, learning_rate: f64) -> Option<Clip> {
         self.clip.map(|sample| Clip {
             sample,
@@ -162,7 +157,6 @@ impl Terms {
     }
 
     /// Returns how the recursive estimate of noisy choices starts.
-    #[must_use]
     pub fn choice_start(&self) -> Start {
         if self.budget.is_some() && !self.calibration.corrects() { Start::Full } else { Start::Half }
     }

@@ -50,7 +50,6 @@ pub struct VertexChoice {
 
 impl VertexChoice {
     /// Makes a stream before its first round.
-    #[must_use]
     pub fn new(
         gradient: Arc<dyn Gradient>,
         dimension: usize,

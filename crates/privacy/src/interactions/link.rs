@@ -36,7 +36,6 @@ impl Link {
     }
 
     /// Returns the range of `zeta` for `|z| <= most`.
-    #[must_use]
     pub fn range(self, most: f64) -> (f64, f64) {
         (self.mean(-most), self.mean(most))
     }

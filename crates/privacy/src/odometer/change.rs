@@ -41,7 +41,6 @@ struct InputAxis {
 
 impl InputSpace {
     /// Returns the space of these columns, each divided by its scale.
-    #[must_use]
     pub fn new(columns: &[String], scales: &[f64]) -> Self {
         let axis = |(column, scale): (&String, &f64)| InputAxis { column: column.clone(), scale: *scale };
         let mut axes: Vec<InputAxis> = columns.iter().zip(scales).map(axis).collect();
@@ -50,25 +49,21 @@ impl InputSpace {
     }
 
     /// Returns the names of the columns.
-    #[must_use]
     pub fn columns(&self) -> Vec<&str> {
         self.axes.iter().map(|axis| axis.column.as_str()).collect()
     }
 
     /// Returns the number that a column is divided by, the largest of columns that are not told apart; `None` if it is not an input.
-    #[must_use]
     pub fn scale(&self, column: &str) -> Option<f64> {
         self.axes.iter().filter(|axis| is_same_column(&axis.column, column)).map(|axis| axis.scale).reduce(f64::max)
     }
 
     /// Whether both have the same columns with the same scales, so that their distances are in one unit.
-    #[must_use]
     pub fn is_same(&self, other: &Self) -> bool {
         self.axes.len() == other.axes.len() && self.axes.iter().all(|axis| other.scale(&axis.column) == Some(axis.scale))
     }
 
     /// Whether a column is an input of both.
-    #[must_use]
     pub fn overlaps(&self, other: &Self) -> bool {
         self.axes.iter().any(|axis| other.scale(&axis.column).is_some())
     }
@@ -77,7 +72,6 @@ impl InputSpace {
 /// Whether two names are of one column, without regard to case and space.
 ///
 /// A column that is written in two ways is one column; counting two columns as one states too large a loss and never too small a one.
-#[must_use]
 pub fn is_same_column(a: &str, b: &str) -> bool {
     column_key(a) == column_key(b)
 }

@@ -49,7 +49,6 @@ impl FilterCost {
     }
 
     /// Whether this keeps a limit, up to rounding.
-    #[must_use]
     pub fn keeps(self, limit: Self) -> bool {
         self.amount <= limit.amount * (1.0 + ROUNDING) && self.delta <= limit.delta * (1.0 + ROUNDING)
     }
@@ -62,7 +61,6 @@ impl FilterKind {
     pub const NAMES: [&'static str; 3] = ["sum", "zcdp", "gaussian-dp"];
 
     /// The filter for a mechanism of this loss where nobody names one: the sum for pure losses, else Gaussian or concentrated sums.
-    #[must_use]
     pub fn natural(loss: &Loss) -> Self {
         match loss {
             Loss::Gaussian { .. } => Self::GaussianDp,
@@ -72,7 +70,6 @@ impl FilterKind {
     }
 
     /// The theorem that the filter rests on.
-    #[must_use]
     pub fn theorem(self) -> &'static str {
         match self {
             Self::Sum => {
@@ -92,7 +89,6 @@ impl FilterKind {
 
     /// What one release costs under this filter; `None` where the filter has no bound for it.
     /// * `claim` — epsilon and delta that the release states
-    #[must_use]
     pub fn cost(self, loss: &Loss, claim: (f64, f64)) -> Option<FilterCost> {
         let finite = |amount: f64| (amount.is_finite() && 0.0 <= amount).then_some(FilterCost { amount, delta: 0.0 });
         match self {
@@ -130,7 +126,6 @@ impl FilterKind {
     }
 
     /// `(epsilon, delta)` of a cost; a filter that sums no delta is read at `delta`, and has no epsilon without one.
-    #[must_use]
     pub fn read(self, cost: FilterCost, delta: Option<Delta>) -> (f64, f64) {
         if cost.amount == 0.0 {
             return (0.0, cost.delta);
@@ -146,7 +141,6 @@ impl FilterKind {
 }
 
 /// The least `mu` such that every `epsilon`-pure mechanism is `mu`-Gaussian: `Phi(-mu/2) = 1/(1 + e^epsilon)`, rounded up.
-#[must_use]
 pub(super) fn mu_of_pure(epsilon: f64) -> f64 {
     // Beyond, the tail underflows, and a loss of this size protects nothing.
     if 600.0 < epsilon || epsilon.is_nan() {

@@ -20,7 +20,6 @@ impl DeploymentForm {
     pub const NAMES: [&'static str; 2] = ["data-holder", "trusted-curator"];
 
     /// Who sees what, in a sentence.
-    #[must_use]
     pub fn words(self) -> &'static str {
         match self {
             Self::DataHolder => {

@@ -77,14 +77,12 @@ pub struct RecordSpend {
 
 impl Odometer {
     /// The failure probability at which sums are read: that of the budget, else the largest of the releases.
-    #[must_use]
     pub fn delta(&self) -> Option<Delta> {
         let stated = self.kinds().iter().map(|spend| spend.delta).fold(0.0, f64::max);
         self.stated_delta().or_else(|| [stated, SHOWN_DELTA].into_iter().find_map(|delta| Delta::try_from(delta).ok()))
     }
 
     /// The statement of this account.
-    #[must_use]
     pub fn ledger(&self) -> DeploymentLedger {
         let mut changes = self.changes().into_iter().map(|change| self.of_change(change));
         let (total, changes): (_, Vec<ChangeLedger>) = (changes.next(), changes.collect());
@@ -233,7 +231,6 @@ impl ChangeLedger {
 
 impl DeploymentLedger {
     /// What a record has spent at most, in one clause.
-    #[must_use]
     pub fn short_words(&self) -> String {
         match &self.total {
             None => "nothing is spent".to_owned(),
@@ -243,13 +240,11 @@ impl DeploymentLedger {
     }
 
     /// The statement as a page of text, two columns.
-    #[must_use]
     pub fn page(&self) -> String {
         self.page_of(&|record| record.to_string())
     }
 
     /// The statement as a page of text, with the names of the records.
-    #[must_use]
     pub fn page_of(&self, named: &dyn Fn(u64) -> String) -> String {
         let mut text = String::new();
         let mut line = |name: &str, value: &str| {

@@ -107,37 +107,31 @@ impl Odometer {
     }
 
     /// Delta at which sums are read, where one is stated: by whoever reads, or else by the budget.
-    #[must_use]
     pub fn stated_delta(&self) -> Option<Delta> {
         self.read_at.or(self.budget.and_then(|budget| budget.delta))
     }
 
     /// The change of a record that the budget is stated for.
-    #[must_use]
     pub fn change(&self) -> Option<BudgetChange> {
         self.change
     }
 
     /// The filter.
-    #[must_use]
     pub fn filter(&self) -> FilterKind {
         self.filter
     }
 
     /// The budget of each record.
-    #[must_use]
     pub fn budget(&self) -> Option<PrivacyBudget> {
         self.budget
     }
 
     /// Records of the table; `None` where they are not known.
-    #[must_use]
     pub fn rows(&self) -> Option<u64> {
         self.rows
     }
 
     /// What was spent so far, alike releases together: those about every record first.
-    #[must_use]
     pub fn spends(&self) -> Vec<Spend> {
         let of = |tally: &Tally, records: SpentRecords| -> Vec<Spend> {
             tally.iter().map(|&(kind, count)| Spend { records, count, ..self.kinds[kind].clone() }).collect()
@@ -147,7 +141,6 @@ impl Odometer {
     }
 
     /// The kinds of releases so far, each as one release about every record.
-    #[must_use]
     pub fn kinds(&self) -> &[Spend] {
         &self.kinds
     }
@@ -158,14 +151,12 @@ impl Odometer {
     }
 
     /// What a record has spent on releases whose law depends on what a change changes, as the filter sums it.
-    #[must_use]
     pub fn spent(&self, record: u64, change: &RecordChange) -> FilterCost {
         let own = self.single.get(&record).map(Tally::as_slice).unwrap_or_default();
         self.all.iter().chain(own).map(|part| self.cost(*part, change)).fold(FilterCost::default(), FilterCost::and)
     }
 
     /// What a record has spent for the change that counts most of those that its budget holds for; without one, for the largest change.
-    #[must_use]
     pub fn counted(&self, record: u64) -> FilterCost {
         let held = if self.budget.is_some() { self.held().unwrap_or_default() } else { Vec::new() };
         let changes = if held.is_empty() { self.changes().into_iter().take(1).collect() } else { held };
@@ -331,7 +322,6 @@ impl Odometer {
 
     /// The changes of a record for which a loss is stated, the largest first: whole records, inputs moved by each radius that is named,
     /// values. Where values alone were read, whole records are not spoken of, since the account knows nothing of the inputs.
-    #[must_use]
     pub fn changes(&self) -> Vec<RecordChange> {
         let reads_records = self.kinds.iter().any(|spend| matches!(spend.loss, ReleaseLoss::Record { .. }));
         let mut changes = Vec::new();
@@ -378,7 +368,6 @@ impl Odometer {
     }
 
     /// A cost in words, at the delta of the budget.
-    #[must_use]
     pub fn words(&self, cost: FilterCost) -> String {
         match self.filter.read(cost, self.delta()) {
             (epsilon, 0.0) => format!("epsilon = {}", short(epsilon)),

@@ -67,7 +67,6 @@ pub enum LossByDistance {
 
 impl InputsLoss {
     /// Returns the loss of two inputs at this distance, which may be infinite.
-    #[must_use]
     pub fn at(&self, distance: f64) -> Loss {
         let distance = distance.min(2.0 * self.bound);
         let checked = |loss: Loss, size: f64| if size.is_finite() && 0.0 <= size { loss } else { Loss::Unbounded };
@@ -90,7 +89,6 @@ impl InputsLoss {
 
 impl ReleaseLoss {
     /// Returns the change that the release names: its stated loss is proved for that one.
-    #[must_use]
     pub fn named(&self) -> RecordChange {
         match self {
             Self::Value { column, .. } => RecordChange::Values { columns: vec![column.clone()] },
@@ -103,7 +101,6 @@ impl ReleaseLoss {
 
     /// Returns the largest loss over all pairs of records of this change; `None` where the law of the release does not depend on what
     /// changes.
-    #[must_use]
     pub fn at(&self, change: &RecordChange) -> Option<Loss> {
         if planted::is(PlantedFault::CoveredSpend) && *change != self.named() && *change != RecordChange::Record {
             return None;

@@ -46,7 +46,6 @@ pub enum SpentRecords {
 
 impl SpentRecords {
     /// Whether a record is among these.
-    #[must_use]
     pub fn hold(self, record: u64) -> bool {
         match self {
             Self::One { row } => row == record,
@@ -72,7 +71,6 @@ pub struct RowsFacts {
 
 impl Spend {
     /// Returns what one answer of a session takes from one row; `None` where the ledger states no loss that can be added up.
-    #[must_use]
     pub fn of_answer(ledger: &Ledger, session: &str, column: &str, row: u64) -> Option<Self> {
         let loss = Loss::of(&ledger.event);
         let value = || {
@@ -99,7 +97,6 @@ impl Spend {
     }
 
     /// Returns what a release of rows takes from every record.
-    #[must_use]
     pub fn of_rows(session: &str, mechanism: &str, facts: RowsFacts) -> Self {
         let RowsFacts { space, radius_and_bound: (radius, bound), sigma_and_step: (sigma, step), .. } = facts;
         let ((columns, stretch), (epsilon, delta)) = (facts.columns_and_stretch, facts.claim);
@@ -122,20 +119,17 @@ impl Spend {
     }
 
     /// Returns the filter that adds such releases up where nobody names one.
-    #[must_use]
     pub fn natural_filter(&self) -> FilterKind {
         FilterKind::natural(&self.loss.at(&self.loss.named()).unwrap_or(Loss::Unbounded))
     }
 
     /// Whether both are of one kind: alike but for the records and the count.
-    #[must_use]
     pub(super) fn is_alike(&self, other: &Self) -> bool {
         self == &Self { count: self.count, records: self.records, ..other.clone() }
     }
 
     /// Returns the loss of this many such releases together for a change, as one loss and how often it occurs; `None` where they do
     /// not depend on what changes.
-    #[must_use]
     pub fn losses_of(&self, count: u64, change: &RecordChange) -> Option<(Loss, u64)> {
         let loss = self.loss.at(change)?;
         Some(match self.growth {
@@ -147,7 +141,6 @@ impl Spend {
     }
 
     /// Returns what these releases cost under a filter for a change; `None` where it has no bound for them.
-    #[must_use]
     pub fn cost(&self, filter: FilterKind, change: &RecordChange) -> Option<FilterCost> {
         self.cost_of(self.count, filter, change)
     }

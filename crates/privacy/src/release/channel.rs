@@ -137,19 +137,16 @@ impl ChannelRelease {
     }
 
     /// Returns what the exact samplers are given; empty without noise.
-    #[must_use]
     pub fn laws(&self) -> &[SamplerLaw] {
         &self.laws
     }
 
     /// Says whether raw rewards are kept, from which sums over users are released.
-    #[must_use]
     pub fn holds_raw(&self) -> bool {
         self.channel.sums().is_some_and(|sums| !matches!(sums.facts().spectrum, Spectrum::Local { .. }))
     }
 
     /// Says whether rewards are released one by one.
-    #[must_use]
     pub fn releases_rewards(&self) -> bool {
         self.channel.rewards().is_some()
     }

@@ -43,7 +43,6 @@ pub struct PublicProjection {
 impl PublicProjection {
     /// Draws a projection from `dimension` to `columns` numbers, `1 <= columns <= dimension`.
     /// A seed gives the same matrix on every machine.
-    #[must_use]
     pub fn new(dimension: usize, columns: usize, seed: u64) -> Self {
         let matrix = public_projection(dimension, columns, seed);
         let stretch = largest_singular_value(&matrix, dimension, columns);
@@ -141,25 +140,21 @@ impl RowsRelease {
     }
 
     /// Returns the standard deviation of the noise in each number of a row; public.
-    #[must_use]
     pub fn sigma(&self) -> f64 {
         self.grid.noise as f64 * self.grid.step
     }
 
     /// Returns the ledger that the release will carry.
-    #[must_use]
     pub fn ledger(&self) -> &ReleaseLedger {
         &self.ledger
     }
 
     /// Returns the projection applied to the rows; public.
-    #[must_use]
     pub fn projection(&self) -> Option<&PublicProjection> {
         self.projection.as_ref()
     }
 
     /// Returns what the exact sampler is given.
-    #[must_use]
     pub fn laws(&self) -> Vec<SamplerLaw> {
         vec![self.grid.gaussian_law()]
     }

@@ -39,7 +39,6 @@ impl Banded {
     ///
     /// Coefficient j is that of the square root times `(1 + j)^power e^(rate j/band)`, and never above the one before: any power
     /// and rate give privacy, because the sensitivity is computed from the coefficients. Power and rate 0 are the square root's.
-    #[must_use]
     pub fn new(rounds: u64, band: u64, [power, rate]: [f64; 2]) -> Self {
         let rounds = rounds.max(1);
         let band: Arc<[f64]> = shaped(band.clamp(1, rounds), [power, rate]).into();
@@ -53,7 +52,6 @@ impl Banded {
 
     /// Makes the matrix with the least largest error at a participation, of those with bands b and 2 b - 1, where b is the
     /// separation, up to 1024, and that band itself; each with fitted coefficients where a user takes part more than once.
-    #[must_use]
     pub fn fitted(rounds: u64, participation: Participation) -> Self {
         /// Fits by rounds, count and separation: all cells of a sweep ask for a few of them.
         static FITS: Memo<(u64, u64, u64), Banded> = Memo::new(16);

@@ -28,7 +28,6 @@ impl Blt {
     ///
     /// A fit takes milliseconds, half a second for users of hundreds of rounds, and no time where the same was made before. The
     /// number of buffers follows from `rounds`. Participations that may share a row have the matrix of one participation.
-    #[must_use]
     pub fn fitted(rounds: u64, participation: Participation) -> Self {
         /// Fits by rounds, count and separation: all cells of a sweep ask for a few of them.
         static FITS: Memo<(u64, u64, u64), Blt> = Memo::new(64);
@@ -45,7 +44,6 @@ impl Blt {
     ///
     /// `theta` in [0, 1), `omega >= 0`, and the sum of `omega` at most 1; otherwise `None`. Outside these ranges the entries of
     /// a column could increase, and there would be no price for several participations.
-    #[must_use]
     pub fn stated(theta: &[f64], omega: &[f64], rounds: u64) -> Option<Self> {
         let fine = theta.len() == omega.len()
             && theta.iter().all(|theta| (0.0..1.0).contains(theta))
@@ -62,13 +60,11 @@ impl Blt {
     }
 
     /// Returns the number of buffers.
-    #[must_use]
     pub fn buffers(&self) -> usize {
         self.theta.len()
     }
 
     /// Returns decay rates and weights.
-    #[must_use]
     pub fn parameters(&self) -> (&[f64], &[f64]) {
         (&self.theta, &self.omega)
     }
@@ -85,7 +81,6 @@ impl Blt {
     }
 
     /// Returns sensitivity times largest standard deviation, divided by the Toeplitz optimum.
-    #[must_use]
     pub fn excess(&self) -> f64 {
         self.norm * libm::sqrt(self.variance(self.rounds)) / toeplitz::optimum(self.rounds)
     }

@@ -28,7 +28,6 @@ pub enum Shape {
 
 impl Shape {
     /// Returns the number of stored entries.
-    #[must_use]
     pub fn len(self) -> usize {
         match self {
             Self::Vector(n) => n,
@@ -39,7 +38,6 @@ impl Shape {
     }
 
     /// Returns whether no entry is stored.
-    #[must_use]
     pub fn is_empty(self) -> bool {
         self.len() == 0
     }

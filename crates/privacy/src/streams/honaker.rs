@@ -16,7 +16,6 @@ pub struct Honaker {
 
 impl Honaker {
     /// Makes the tree for `rounds >= 1` (0 counts as 1).
-    #[must_use]
     pub fn new(rounds: u64) -> Self {
         Self { tree: Tree::new(rounds) }
     }

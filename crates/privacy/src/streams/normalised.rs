@@ -67,7 +67,6 @@ fn row_scales(rounds: u64) -> Vec<f64> {
 
 impl Normalised {
     /// Makes the matrix for `rounds >= 1` (0 counts as 1) and a participation, in memory of four numbers a round.
-    #[must_use]
     pub fn fitted(rounds: u64, participation: Participation) -> Self {
         /// Fits by rounds, count and separation: all cells of a sweep ask for a few of them.
         static FITS: Memo<(u64, u64, u64), Normalised> = Memo::new(16);

@@ -12,7 +12,6 @@ pub struct Own {
 
 impl Own {
     /// Makes the factorisation for `rounds >= 1` (0 counts as 1).
-    #[must_use]
     pub fn new(rounds: u64) -> Self {
         Self { rounds: rounds.max(1) }
     }

@@ -51,7 +51,6 @@ struct ExactRows {
 
 impl PrefixSums {
     /// Makes a stream with draws of standard deviation `sigma`, as from [`crate::quote::least_sigma`].
-    #[must_use]
     pub fn new(factorisation: &Arc<dyn Factorisation>, shape: Shape, sigma: f64) -> Self {
         Self {
             shape,
@@ -167,7 +166,6 @@ impl PrefixSums {
     }
 
     /// Returns the number of rows released.
-    #[must_use]
     pub fn round(&self) -> u64 {
         self.round
     }

@@ -21,7 +21,6 @@ pub struct SquareRoot {
 impl SquareRoot {
     /// Makes the matrix for `rounds >= 1` (0 counts as 1).
     /// Memory of a stream grows with its rounds, and time per round with the square of their logarithm.
-    #[must_use]
     pub fn new(rounds: u64) -> Self {
         Self { rounds: rounds.max(1) }
     }
@@ -33,7 +32,6 @@ impl SquareRoot {
 
 /// Returns the least sensitivity times largest standard deviation of a Toeplitz factorisation.
 /// This is the sum of `c_k²` over `rounds`.
-#[must_use]
 pub fn optimum(rounds: u64) -> f64 {
     coefficients().take(rounds.max(1) as usize).map(|c| c * c).sum()
 }

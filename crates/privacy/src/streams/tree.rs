@@ -19,13 +19,11 @@ pub struct Tree {
 
 impl Tree {
     /// Makes the tree for `rounds >= 1` (0 counts as 1).
-    #[must_use]
     pub fn new(rounds: u64) -> Self {
         Self { rounds: rounds.max(1) }
     }
 
     /// Returns the number of used nodes that hold one leaf: `floor(log2 rounds) + 1` (E10).
-    #[must_use]
     pub fn nodes(&self) -> u32 {
         self.rounds.ilog2() + 1
     }
