@@ -229,18 +229,4 @@ mod tests {
             assert!((first - 1.0).abs() < 1e-15 && (second - 1.0).abs() < 1e-14, "{loss:?}: {first} {second}");
         }
     }
-
-    #[test]
-    fn events_without_a_bound_are_unbounded() {
-        for event in [
-            Event::NonPrivate,
-            Event::Laplace { scale: 1.0, sensitivity: None },
-            Event::Laplace { scale: 0.0, sensitivity: Some(1.0) },
-            Event::TwoPoint { rare: 0.0 },
-            Event::Gaussian { sigma: 0.0, sensitivity: 1.0 },
-        ] {
-            assert_eq!(Loss::of(&event), Loss::Unbounded, "{event:?}");
-        }
-        assert_eq!(Loss::of(&Event::Gaussian { sigma: 2.0, sensitivity: 1.0 }), Loss::Gaussian { mu: 0.5 });
-    }
 }
