@@ -85,7 +85,7 @@ fn every_factorisation_gives_the_iterates_of_numpy() {
         let answer = |answers_mean: bool| {
             let gradient = Arc::new(LinearModel { loss: Arc::new(Squared { clip: f64::INFINITY }) });
             let noise = Some((factorisation.as_ref(), Box::new(StoredDraws(0)) as Box<dyn VectorNoise>));
-            let sums = PrefixGradients::new(gradient, D, Start::Never, None, noise);
+            let sums = PrefixGradients::new(1, gradient, D, Start::Never, None, noise);
             let set = Arc::new(LpBall::new(Norm::of(1.5).expect("a norm"), 0.8, D));
             let server = Box::new(Ftrl::of_trials(set, 1, 0.8, answers_mean));
             learned(&mut PrefixLearner::new(sums, server, D), N)

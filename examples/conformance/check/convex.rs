@@ -223,7 +223,7 @@ fn descent(case: &Value) -> Read<Value> {
     let eta = noisy_sgd::step(lr, radius, lipschitz, n as u64, d, Some((epsilon, delta)));
     let noise = shaped(case, "noise", (n * n - 1, d))?;
     let mut stored = StoredSamples::new(gradient(case)?, d, None, Stored::new(d, noise));
-    samples.sealed().for_each(|sample| stored.keep(sample));
+    samples.sealed().for_each(|sample| stored.samples.keep(sample));
     let mut server = Descent::new(Arc::new(LpBall::new(Norm::MAX, radius, d)), eta);
     let mut stream = unused();
     for at in indices(case, "index", n)? {
@@ -249,11 +249,11 @@ fn watched<L>(
     with_noise: bool,
 ) -> Read<Value> {
     let d = samples.dimension;
-    let mut plain = PrefixGradients::new(gradient(case)?, d, start(case)?, None, None);
+    let mut plain = PrefixGradients::new(1, gradient(case)?, d, start(case)?, None, None);
     let (mut last, mut streams) = (vec![0.0; d], LearnerStreams::new(unused(), unused()));
     let (mut g, mut directions, mut v, mut theta) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
     for (round, (sample, again)) in (1..).zip(samples.sealed().zip(samples.sealed())) {
-        let sum = plain.release(server(&learner).query(), again, &mut unused())?.value().to_vec();
+        let sum = plain.release(server(&learner).query(), [again], &mut [&mut unused()])?.value().to_vec();
         g.push(sum.iter().zip(&last).map(|(sum, last)| sum - last).collect::<Vec<f64>>());
         // eta = 1/(t + 1) turns the sum into the estimate.
         let estimate = sum.iter().map(|sum| sum * step_size(1.0, round)).collect();
@@ -278,7 +278,7 @@ pub fn tree_runs(file: &Value) -> Read<Value> {
     let set: Arc<dyn ConstraintSet> = Arc::new(LpBall::new(norm(file)?, get(file, "radius")?, d));
     let run = |case: &Value| {
         let stored = Some((&Tree::new(n as u64) as _, Stored::new(d, noise.clone()) as _));
-        let privatizer = PrefixGradients::new(gradient(case)?, d, start(case)?, None, stored);
+        let privatizer = PrefixGradients::new(1, gradient(case)?, d, start(case)?, None, stored);
         let learner = Tofw::new(privatizer, Arc::clone(&set), get(case, "lr")?);
         let observe = |learner: &mut Tofw, sample: Raw<Sample<'_>>, streams: &mut LearnerStreams| {
             learner.observe_all(vec![sample], std::slice::from_mut(streams))

@@ -23,20 +23,10 @@ pub struct PrefixGradients {
 }
 
 impl PrefixGradients {
-    /// Makes a stream before its first sample.
+    /// Makes streams before their first sample, which share the law of their noise and no draw.
     /// `noise` is the factorisation and the law of its draws; `None` releases the sums without noise.
+    #[must_use]
     pub fn new(
-        gradient: Arc<dyn Gradient>,
-        dimension: usize,
-        start: Start,
-        clip: Option<Clip>,
-        noise: Option<(&dyn Factorisation, Box<dyn VectorNoise>)>,
-    ) -> Self {
-        Self::of_streams(1, gradient, dimension, start, clip, noise)
-    }
-
-    /// Makes several streams, which share the law of their noise and no draw.
-    pub fn of_streams(
         n_streams: usize,
         gradient: Arc<dyn Gradient>,
         dimension: usize,
@@ -57,24 +47,11 @@ impl PrefixGradients {
         }
     }
 
-    /// Adds one sample's contribution at the queried iterates and releases the sum so far.
+    /// Adds the contribution of one sample of each stream at its queried iterates and releases its sum so far.
     ///
     /// # Errors
     /// A call after the last round that the noise was made for.
-    pub fn release(
-        &mut self,
-        query: GradientQuery<'_>,
-        sample: Raw<Sample<'_>>,
-        stream: &mut Stream,
-    ) -> Result<Released<&[f64]>, Exhausted> {
-        self.release_rows(query, [sample], &mut [stream])
-    }
-
-    /// Releases the sum of each stream, as [`PrefixGradients::release`], after one sample of each.
-    ///
-    /// # Errors
-    /// As [`PrefixGradients::release`].
-    pub fn release_rows<'s>(
+    pub fn release<'s>(
         &mut self,
         query: GradientQuery<'_>,
         samples: impl IntoIterator<Item = Raw<Sample<'s>>>,

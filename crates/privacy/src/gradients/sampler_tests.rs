@@ -154,11 +154,11 @@ fn clip() -> Clip {
 fn sums(clip: Option<Clip>, samples: &[(f64, f64)]) -> Vec<f64> {
     let tree = Tree::new(16);
     let noise: Option<(&dyn crate::streams::Factorisation, Box<dyn VectorNoise>)> = Some((&tree, Box::new(NoNoise)));
-    let mut privatizer = PrefixGradients::new(Arc::new(Line), 1, Start::Half, clip, noise);
+    let mut privatizer = PrefixGradients::new(1, Arc::new(Line), 1, Start::Half, clip, noise);
     let mut stream = stream(0);
     let mut at = |x: &[f64], y: f64| {
         let query = GradientQuery { now: &[0.7], before: &[0.1] };
-        privatizer.release(query, Raw::seal(Sample { x, y }), &mut stream).expect("a round").value()[0]
+        privatizer.release(query, [Raw::seal(Sample { x, y })], &mut [&mut stream]).expect("a round").value()[0]
     };
     samples.iter().map(|&(x, y)| at(&[x], y)).collect()
 }
@@ -168,13 +168,14 @@ fn sums(clip: Option<Clip>, samples: &[(f64, f64)]) -> Vec<f64> {
 #[test]
 fn half_of_the_first_gradient_weighs_as_much_as_others() {
     for (start, weight) in [(Start::Half, 1.0 / 11.0), (Start::Full, 2.0 / 11.0)] {
-        let mut privatizer = PrefixGradients::new(Arc::new(Line), 1, start, None, None);
+        let mut privatizer = PrefixGradients::new(1, Arc::new(Line), 1, start, None, None);
         let mut stream = stream(0);
         let mut sum = 0.0;
         for round in 1..=10 {
             let x = if round == 1 { [1.0] } else { [0.0] };
             let query = GradientQuery { now: &[0.5], before: &[0.1] };
-            sum = privatizer.release(query, Raw::seal(Sample { x: &x, y: 0.0 }), &mut stream).expect("a round").value()[0];
+            sum =
+                privatizer.release(query, [Raw::seal(Sample { x: &x, y: 0.0 })], &mut [&mut stream]).expect("a round").value()[0];
         }
         assert!((sum / 11.0 - weight).abs() < 1e-12, "{start:?}: {sum}");
     }
@@ -206,10 +207,10 @@ fn draws_do_not_depend_on_samples() {
     let tree = Tree::new(4);
     let after = |x: &[f64]| {
         let law: Box<dyn VectorNoise> = Box::new(IsotropicGaussian { sigma: 1.0 });
-        let mut privatizer = PrefixGradients::new(Arc::new(Line), 1, Start::Half, Some(clip()), Some((&tree, law)));
+        let mut privatizer = PrefixGradients::new(1, Arc::new(Line), 1, Start::Half, Some(clip()), Some((&tree, law)));
         let mut stream = stream(1);
         let query = GradientQuery { now: &[0.0], before: &[0.0] };
-        assert!(privatizer.release(query, Raw::seal(Sample { x, y: 1.0 }), &mut stream).is_ok());
+        assert!(privatizer.release(query, [Raw::seal(Sample { x, y: 1.0 })], &mut [&mut stream]).is_ok());
         stream.word()
     };
     assert!([&[0.5][..], &[f64::NAN], &[1.0, 2.0], &[]].iter().all(|x| after(x) == after(&[0.0])));

@@ -55,7 +55,8 @@ impl SampleStore {
 #[derive(Debug)]
 pub struct StoredSamples {
     gradients: SampleGradients,
-    samples: SampleStore,
+    /// The samples so far.
+    pub samples: SampleStore,
 }
 
 impl StoredSamples {
@@ -64,24 +65,9 @@ impl StoredSamples {
         Self { gradients: SampleGradients::new(gradient, dimension, clip, noise), samples: SampleStore::new(dimension) }
     }
 
-    /// Stores a sample, as [`SampleStore::keep`].
-    pub fn keep(&mut self, sample: Raw<Sample<'_>>) {
-        self.samples.keep(sample);
-    }
-
-    /// Returns the number of stored samples.
-    pub fn len(&self) -> usize {
-        self.samples.len()
-    }
-
-    /// Returns whether no sample is stored.
-    pub fn is_empty(&self) -> bool {
-        self.samples.is_empty()
-    }
-
     /// Releases the noisy gradient of a uniformly drawn sample; `None` for an empty data set.
     pub fn gradient(&mut self, theta: &[f64], stream: &mut Stream) -> Option<Released<&[f64]>> {
-        let n = self.len();
+        let n = self.samples.len();
         if n == 0 {
             return None;
         }

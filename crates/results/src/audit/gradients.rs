@@ -172,12 +172,12 @@ impl AttackedSums {
         let direction = direction(self.generalized);
         let Some(sampler) = self.law.sampler() else { return false };
         let noise = Some((self.factorisation.as_ref(), sampler));
-        let mut sums = PrefixGradients::new(Arc::new(LinearLoss), DIMENSION, self.start, self.clip, noise);
+        let mut sums = PrefixGradients::new(1, Arc::new(LinearLoss), DIMENSION, self.start, self.clip, noise);
         let query = GradientQuery { now: &[0.0; DIMENSION], before: &[0.0; DIMENSION] };
         (1..=ROUNDS).all(|t| {
             let (sign, y) = if self.changed.contains(&t) { response(side, y) } else { (0.0, 0.0) };
             let x = direction.map(|d| sign * size * d);
-            let released = sums.release(query, Raw::seal(Sample { x: &x, y }), stream);
+            let released = sums.release(query, [Raw::seal(Sample { x: &x, y })], &mut [&mut *stream]);
             released.is_ok_and(|released| {
                 seen(t as usize - 1, released.value());
                 true

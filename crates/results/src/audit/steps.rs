@@ -169,12 +169,12 @@ pub fn stored() -> Result<Vec<Case>, Error> {
     // Shows every drawn gradient; returns false if one is refused.
     let play = move |side: Side, data: (f64, f64), stream: &mut Stream, seen: &mut dyn FnMut(&[f64])| {
         let Some(noise) = law.sampler() else { return false };
-        let mut samples = StoredSamples::new(Arc::new(LinearLoss), DIMENSION, clip, noise);
+        let mut stored = StoredSamples::new(Arc::new(LinearLoss), DIMENSION, clip, noise);
         for sample in 0..n_samples {
             let (x, y) = if sample == 0 { changed(side, g, data) } else { ([0.0; DIMENSION], 0.0) };
-            samples.keep(Raw::seal(Sample { x: &x, y }));
+            stored.samples.keep(Raw::seal(Sample { x: &x, y }));
         }
-        (0..steps).all(|_| samples.gradient(&[0.0; DIMENSION], stream).map(|released| seen(released.value())).is_some())
+        (0..steps).all(|_| stored.gradient(&[0.0; DIMENSION], stream).map(|released| seen(released.value())).is_some())
     };
     let attack = move |side: Side, stream: &mut Stream| {
         let mut score = 0.0;

@@ -27,7 +27,7 @@ pub(super) fn prepare(setting: &Setting, request: &GradientRequest, learning_rat
     let make = move |n_trials| {
         let noise = law.sampler().map(|law| (factorisation.as_ref(), law));
         let (gradient, d) = (Arc::clone(&gradient), set.dimension());
-        let privatizer = PrefixGradients::of_streams(n_trials, gradient, d, Start::Half, clip, noise);
+        let privatizer = PrefixGradients::new(n_trials, gradient, d, Start::Half, clip, noise);
         let server = FrankWolfe::new(Arc::clone(&set), n_trials);
         Box::new(Tofw { privatizer, server, learning_rate, round: 0 }) as Box<dyn LearnerBatch>
     };
@@ -54,7 +54,7 @@ impl LearnerBatch for Tofw {
     fn observe_all(&mut self, samples: Vec<Raw<Sample<'_>>>, streams: &mut [LearnerStreams]) -> Result<(), Error> {
         let d = self.server.set.dimension();
         let mut noises: Vec<&mut Stream> = streams.iter_mut().map(|streams| &mut streams.mechanism).collect();
-        let sums = self.privatizer.release_rows(self.server.query(), samples, &mut noises);
+        let sums = self.privatizer.release(self.server.query(), samples, &mut noises);
         let sums =
             sums.map_err(|exhausted| Error::Failed { problem: exhausted.to_string(), hint: "raise `rounds`".to_owned() })?;
         self.round += 1;

@@ -40,25 +40,25 @@ pub(super) fn prepare(setting: &Setting, request: &GradientRequest, learning_rat
     let (set, gradient, clip) = (Arc::clone(&setting.set), request.gradient(setting), terms.bounds(learning_rate));
     let make = move || {
         let noise = law.sampler().unwrap_or_else(|| Box::new(NoNoise) as Box<dyn VectorNoise>);
-        let samples = StoredSamples::new(Arc::clone(&gradient), set.dimension(), clip, noise);
-        Box::new(NoisySgd { samples, server: Descent::new(Arc::clone(&set), eta), rounds }) as Box<dyn Learner>
+        let stored = StoredSamples::new(Arc::clone(&gradient), set.dimension(), clip, noise);
+        Box::new(NoisySgd { stored, server: Descent::new(Arc::clone(&set), eta), rounds }) as Box<dyn Learner>
     };
     let facts = Facts::from([("learning rate", learning_rate.into()), ("steps", steps.into())]);
     Ok(PreparedLearner { make: each(make), claim, facts })
 }
 
 struct NoisySgd {
-    samples: StoredSamples,
+    stored: StoredSamples,
     server: Descent,
     rounds: u64,
 }
 
 impl Learner for NoisySgd {
     fn observe(&mut self, sample: Raw<Sample<'_>>, streams: &mut LearnerStreams) -> Result<(), Error> {
-        self.samples.keep(sample);
-        if self.samples.len() as u64 == self.rounds {
+        self.stored.samples.keep(sample);
+        if self.stored.samples.len() as u64 == self.rounds {
             for _ in 0..n_steps(self.rounds) {
-                let Some(gradient) = self.samples.gradient(self.server.theta(), &mut streams.mechanism) else { break };
+                let Some(gradient) = self.stored.gradient(self.server.theta(), &mut streams.mechanism) else { break };
                 streams.heard(gradient.value());
                 self.server.step(gradient.value());
             }

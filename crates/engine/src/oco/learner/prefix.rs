@@ -151,7 +151,7 @@ fn prepare(
     let (gradient, clip, server) = (request.gradient(setting), terms.bounds(learning_rate), Arc::clone(&plan.make));
     let make = move |n_trials| {
         let noise = law.sampler().map(|law| (factorisation.as_ref(), law));
-        let privatizer = PrefixGradients::of_streams(n_trials, Arc::clone(&gradient), d, Start::Never, clip, noise);
+        let privatizer = PrefixGradients::new(n_trials, Arc::clone(&gradient), d, Start::Never, clip, noise);
         let stores = if 1 < passes { vec![SampleStore::new(d); n_trials] } else { Vec::new() };
         let server = server(&SumsStart { n_trials, ..start.clone() });
         Box::new(PrefixLearner { privatizer, server, dimension: d, stores, n_samples, passes, round: 0 }) as Box<dyn LearnerBatch>
@@ -185,7 +185,7 @@ impl PrefixLearner {
         let mut noises: Vec<&mut Stream> = streams.iter_mut().map(|streams| &mut streams.mechanism).collect();
         let points = self.server.points();
         let query = GradientQuery { now: points, before: points };
-        let sums = self.privatizer.release_rows(query, samples, &mut noises);
+        let sums = self.privatizer.release(query, samples, &mut noises);
         let sums =
             sums.map_err(|exhausted| Error::Failed { problem: exhausted.to_string(), hint: "raise `rounds`".to_owned() })?;
         let sums = sums.value();
