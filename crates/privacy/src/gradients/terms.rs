@@ -35,7 +35,7 @@ impl Constants {
     }
 }
 
-/// Holds the inputs of a calibration.
+/// Holds the inputs of a calibration, each of which refuses a law that the calibration does not offer.
 #[derive(Debug, Clone, Copy)]
 pub struct Terms {
     /// How the paper's formulas are calibrated.
@@ -271,9 +271,6 @@ impl Terms {
     }
 
     /// Calibrates the noise of the draws for prefix sums of recursive gradients.
-    ///
-    /// # Errors
-    /// A law that the calibration does not offer.
     pub fn sum_noise(
         &self,
         generalized: bool,
@@ -288,9 +285,6 @@ impl Terms {
     /// Calibrates the noise of the draws for prefix sums of plain gradients.
     ///
     /// One user gives the samples of `participation`, or one sample is used in these rounds.
-    ///
-    /// # Errors
-    /// A law that the calibration does not offer.
     pub fn plain_sum_noise(
         &self,
         generalized: bool,
@@ -303,9 +297,6 @@ impl Terms {
     }
 
     /// Calibrates the noise of one gradient per sample.
-    ///
-    /// # Errors
-    /// A law that the calibration does not offer.
     pub fn step_noise(&self, generalized: bool) -> Result<PricedNoise<VectorLaw>, Refusal> {
         let sensitivities = (2.0 * self.actual.lipschitz, 2.0 * self.stated.lipschitz);
         // Each sample is a release of its own; together they are one mechanism whose squared sensitivities add up.
@@ -347,9 +338,6 @@ impl Terms {
     /// Calibrates Gaussian noise on hidden steps of length 1, of which one sample moves a point by `share` of twice a gradient.
     ///
     /// It suits steps that never increase distances; others only the noise of [`Terms::step_noise`] protects.
-    ///
-    /// # Errors
-    /// A law that the calibration does not offer.
     pub fn hidden_noise(&self, share: f64) -> Result<PricedNoise<VectorLaw>, Refusal> {
         self.refuse_returns("a hidden descent")?;
         let replaced = if planted::is(PlantedFault::HiddenSteps) { 1.0 } else { 2.0 };
@@ -360,9 +348,6 @@ impl Terms {
     ///
     /// One sample must move each later iterate by at most twice a gradient in these units, as in `noisy-giga`.
     /// All of them are one release.
-    ///
-    /// # Errors
-    /// As [`Terms::hidden_noise`].
     pub fn iterate_noise(&self) -> Result<PricedNoise<VectorLaw>, Refusal> {
         let moved = if planted::is(PlantedFault::EveryIterate) { 1.0 } else { self.rounds as f64 };
         self.hidden_noise(libm::sqrt(moved))
@@ -371,9 +356,6 @@ impl Terms {
     /// Calibrates the noise of batch means with steps `eta`: of the first batch, and of the later batches.
     ///
     /// Each sample is in one batch, so the price is the larger of the two prices.
-    ///
-    /// # Errors
-    /// A law that the calibration does not offer.
     pub fn batch_noise(
         &self,
         generalized: bool,
@@ -400,9 +382,6 @@ impl Terms {
     /// Calibrates the noise of choices of a vertex in rounds 1 to T, decreasing as 1/sqrt(t).
     ///
     /// * `in_order` — whether what a user moves are choices one after another, in the order of falling ranges
-    ///
-    /// # Errors
-    /// A law that the calibration does not offer.
     pub fn choice_noise(&self, gumbel: bool, learning_rate: f64, in_order: bool) -> Result<PricedNoise<ChoiceLaw>, Refusal> {
         let Some((epsilon, delta)) = self.budget else { return Ok(PricedNoise::without(ChoiceLaw::Exact)) };
         self.refuse_unclipped()?;
@@ -445,9 +424,6 @@ impl Terms {
     }
 
     /// Calibrates the Gaussian noise of `steps` gradients, each at a sample drawn from all samples.
-    ///
-    /// # Errors
-    /// A law that the calibration does not offer.
     pub fn stored_noise(&self, steps: u64) -> Result<PricedNoise<VectorLaw>, Refusal> {
         let Some((epsilon, delta)) = self.budget else { return Ok(PricedNoise::without(VectorLaw::None)) };
         self.refuse_unclipped()?;

@@ -107,7 +107,9 @@ impl UnitRandomiser for TwoPoint {
 
 #[cfg(test)]
 pub(super) mod tests {
-    use super::super::law::{Law, assert_private_and_unbiased, assert_sampler_follows, assert_sub_gaussian, worst_log_ratio};
+    use super::super::law::{
+        Law, assert_private_and_unbiased, assert_proxies, assert_sampler_follows, assert_weights, worst_log_ratio,
+    };
     use super::*;
     use crate::noise::fits;
 
@@ -119,10 +121,14 @@ pub(super) mod tests {
         Law { atoms: vec![(-output, 1.0 - plus), (output, plus)], pieces: Vec::new() }
     }
 
+    fn coin(epsilon: f64) -> TwoPoint {
+        TwoPoint::new(Epsilon::try_from(epsilon).expect("a budget"))
+    }
+
     #[test]
     fn the_law_is_private_and_unbiased() {
         for epsilon in [0.1, 0.5, 1.0, 2.0, 4.0] {
-            let coin = TwoPoint::new(Epsilon::try_from(epsilon).expect("a budget"));
+            let coin = coin(epsilon);
             assert_private_and_unbiased(epsilon, coin.variance(), |input| law(epsilon, input));
             // The planted fault: probabilities for twice the budget.
             assert!(1.9 * epsilon < worst_log_ratio(|input| law(2.0 * epsilon, input)));
@@ -136,20 +142,13 @@ pub(super) mod tests {
 
     #[test]
     fn the_proxy_is_proved_and_tight() {
-        for epsilon in [0.1, 0.6, 1.0, 2.0, 6.0] {
-            let coin = TwoPoint::new(Epsilon::try_from(epsilon).expect("a budget"));
-            assert_sub_gaussian(coin.proxy(), |input| law(epsilon, input));
-        }
+        assert_proxies::<TwoPoint>(&[0.1, 0.6, 1.0, 2.0, 6.0], &[], |_, epsilon, input| law(epsilon, input));
     }
 
     #[test]
     fn extremes_of_the_draw_stay_within_the_bound() {
-        let coin = TwoPoint::new(Epsilon::try_from(1.0).expect("a budget"));
+        let coin = coin(1.0);
         assert_eq!([coin.respond(1.0, 0.0), coin.respond(1.0, 1.0 - f64::EPSILON / 2.0)], [coin.output, -coin.output]);
-    }
-
-    fn coin(epsilon: f64) -> TwoPoint {
-        TwoPoint::new(Epsilon::try_from(epsilon).expect("a budget"))
     }
 
     #[test]
@@ -157,8 +156,7 @@ pub(super) mod tests {
         for epsilon in [1e-6, 0.1, 1.0, 5.0, 12.0, 20.0] {
             let bit = coin(epsilon);
             let (high, low) = (bit.weight(1.0), 2 * WHOLE - bit.weight(1.0));
-            let loss = libm::log1p((high - low) as f64 / low as f64);
-            assert!(loss <= epsilon * (1.0 + 2e-16) && epsilon * (1.0 - 1e-6) < loss, "{epsilon}: {loss}");
+            assert_weights(epsilon, (high, low), 1e-6);
             assert_eq!(bit.weight(-1.0), low);
             for unit in [-1.0, -0.4, 0.0, 0.9] {
                 let p = bit.weight(unit) as f64 / (2 * WHOLE) as f64;

@@ -155,7 +155,7 @@ impl UnitRandomiser for Mixture {
 
 #[cfg(test)]
 mod tests {
-    use super::super::law::{Law, assert_private_and_unbiased, assert_sampler_follows, assert_sub_gaussian, worst_log_ratio};
+    use super::super::law::{Law, assert_private_and_unbiased, assert_proxies, assert_sampler_follows, worst_log_ratio};
     use super::super::{duchi, piecewise};
     use super::*;
 
@@ -190,15 +190,8 @@ mod tests {
 
     #[test]
     fn the_proxy_is_proved_and_tight() {
-        for epsilon in [0.1, 0.62, 1.0, 2.0, 6.0] {
-            let mixture = mixture(epsilon);
-            assert_sub_gaussian(mixture.proxy(), |input| law(epsilon, mixture.density_share, input));
-        }
-        for epsilon in [1e-6, 40.0, 700.0] {
-            let mixture = mixture(epsilon);
-            let proxy = mixture.proxy();
-            assert!(mixture.worst_variance <= proxy && proxy <= mixture.bound() * mixture.bound(), "{epsilon}: {proxy}");
-        }
+        let law = |mixture: &Mixture, epsilon, input| law(epsilon, mixture.density_share, input);
+        assert_proxies(&[0.1, 0.62, 1.0, 2.0, 6.0], &[1e-6, 40.0, 700.0], law);
     }
 
     /// Checks that the threshold is that of [Wang2019, section III-C], with equal variances there.

@@ -1,6 +1,8 @@
 //! Provides test instruments for mechanisms.
 //! Output laws in closed form, the exact ratio check, and an empirical lower bound on epsilon.
 
+use super::on_window::UnitRandomiser;
+use crate::testing::epsilon as e;
 use crate::{Budget, Calibration, Privatizer, Query, Raw, Request, RewardFacts};
 use privateer_numerics::rng::{Purpose, Stream, Streams};
 
@@ -100,7 +102,7 @@ pub(super) fn assert_private_and_unbiased(epsilon: f64, worst_variance: f64, law
 }
 
 /// Asserts that `proxy` is a variance proxy of the law around its input, and that 0.99 of it is not.
-pub(super) fn assert_sub_gaussian(proxy: f64, law: impl Fn(f64) -> Law) {
+fn assert_sub_gaussian(proxy: f64, law: impl Fn(f64) -> Law) {
     let scale = libm::sqrt(proxy);
     let mut most = 0.0_f64;
     for input in inputs() {
@@ -117,6 +119,26 @@ pub(super) fn assert_sub_gaussian(proxy: f64, law: impl Fn(f64) -> Law) {
     }
     assert!(most <= proxy, "an argument asks for {most}, and the proxy is {proxy}");
     assert!(0.99 * proxy < most, "{proxy} is more than 1 % above {most}");
+}
+
+/// Asserts that a randomiser's proxies are those of its law at some budgets, and keep their bounds at extreme ones.
+pub(super) fn assert_proxies<R: UnitRandomiser>(epsilons: &[f64], extreme: &[f64], law: impl Fn(&R, f64, f64) -> Law) {
+    for &epsilon in epsilons {
+        let randomiser = R::new(e(epsilon));
+        assert_sub_gaussian(randomiser.proxy(), |input| law(&randomiser, epsilon, input));
+    }
+    for &epsilon in extreme {
+        let randomiser = R::new(e(epsilon));
+        let (proxy, bound) = (randomiser.proxy(), randomiser.bound());
+        assert!(randomiser.variance() <= proxy && proxy <= bound * bound, "{epsilon}: {proxy}");
+    }
+}
+
+/// Asserts that integer weights of ratio at most e^epsilon have nearly that ratio.
+#[track_caller]
+pub(super) fn assert_weights(epsilon: f64, (high, low): (u64, u64), shortfall: f64) {
+    let loss = libm::log1p((high - low) as f64 / low as f64);
+    assert!(loss <= epsilon * (1.0 + 2e-16) && epsilon * (1.0 - shortfall) < loss, "{epsilon}: {loss}");
 }
 
 /// Asserts that the empirical distribution of equally likely draws follows the law.

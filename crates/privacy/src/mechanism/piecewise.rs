@@ -210,7 +210,9 @@ impl UnitRandomiser for TwoLevel {
 
 #[cfg(test)]
 pub(super) mod tests {
-    use super::super::law::{Law, assert_private_and_unbiased, assert_sampler_follows, assert_sub_gaussian, worst_log_ratio};
+    use super::super::law::{
+        Law, assert_private_and_unbiased, assert_proxies, assert_sampler_follows, assert_weights, worst_log_ratio,
+    };
     use super::*;
     use crate::noise::fits;
 
@@ -246,16 +248,9 @@ pub(super) mod tests {
 
     #[test]
     fn the_proxy_is_proved_and_tight() {
-        for epsilon in [0.1, 0.6, 1.0, 2.0, 6.0] {
-            let density = TwoLevel::new(Epsilon::try_from(epsilon).expect("a budget"));
-            assert_sub_gaussian(density.proxy(), |input| law(epsilon, input));
-        }
         // Extreme budgets neither overflow nor take for ever.
-        for epsilon in [1e-6, 40.0, 700.0] {
-            let density = TwoLevel::new(Epsilon::try_from(epsilon).expect("a budget"));
-            let proxy = density.proxy();
-            assert!(density.worst_variance <= proxy && proxy <= density.output * density.output, "{epsilon}: {proxy}");
-        }
+        let extreme = [1e-6, 40.0, 700.0];
+        assert_proxies::<TwoLevel>(&[0.1, 0.6, 1.0, 2.0, 6.0], &extreme, |_, epsilon, input| law(epsilon, input));
     }
 
     #[test]
@@ -277,8 +272,7 @@ pub(super) mod tests {
     fn densities_on_a_grid_are_private_and_unbiased() {
         for epsilon in [1e-6, 1.9e-6, 1e-5, 0.1, 1.0, 2.0, 4.0, 20.0] {
             let density = Cells::new(epsilon);
-            let loss = libm::log1p((density.high - density.low) as f64 / density.low as f64);
-            assert!(loss <= epsilon * (1.0 + 1e-15) && epsilon * (1.0 - 1e-4) < loss, "{epsilon}: {loss}");
+            assert_weights(epsilon, (density.high, density.low), 1e-4);
             // Mean and variance of the law, computed from its weights for an input on a grid position.
             let moments = |first: u64| {
                 let (mut mean, mut square) = (0.0, 0.0);

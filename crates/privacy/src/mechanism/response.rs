@@ -160,7 +160,7 @@ impl UnitRandomiser for Response {
 
 #[cfg(test)]
 mod tests {
-    use super::super::law::{Law, assert_private_and_unbiased, assert_sub_gaussian, worst_log_ratio};
+    use super::super::law::{Law, assert_private_and_unbiased, assert_proxies, assert_weights, worst_log_ratio};
     use super::*;
 
     fn response(epsilon: f64) -> Response {
@@ -220,15 +220,8 @@ mod tests {
 
     #[test]
     fn the_proxy_is_proved_and_tight() {
-        for epsilon in [0.1, 1.0, 2.0, 4.0, 6.0] {
-            let response = response(epsilon);
-            assert_sub_gaussian(response.proxy(), |input| law(epsilon, response.levels, input));
-        }
-        for epsilon in [1e-6, 40.0, 700.0] {
-            let response = response(epsilon);
-            let (proxy, bound) = (response.proxy(), response.bound());
-            assert!(response.worst_variance <= proxy && proxy <= bound * bound, "{epsilon}: {proxy}");
-        }
+        let law = |response: &Response, epsilon, input| law(epsilon, response.levels, input);
+        assert_proxies(&[0.1, 1.0, 2.0, 4.0, 6.0], &[1e-6, 40.0, 700.0], law);
     }
 
     /// Checks the exact answers by enumeration: the ratio of two weights, and the mean over all answers.
@@ -237,8 +230,7 @@ mod tests {
         for epsilon in [1e-6, 0.1, 1.0, 4.0, 12.0, 20.0] {
             let response = response(epsilon);
             let (own, other) = response.weights();
-            let loss = libm::log1p((own - other) as f64 / other as f64);
-            assert!(loss <= epsilon * (1.0 + 2e-16) && epsilon * (1.0 - 1e-5) < loss, "{epsilon}: {loss}");
+            assert_weights(epsilon, (own, other), 1e-5);
             let levels = response.levels;
             let total = own.checked_add((levels - 1) * other).expect("64 bits") as f64;
             for level in 0..levels {

@@ -260,7 +260,7 @@ impl UnitRandomiser for Warped {
 
 #[cfg(test)]
 mod tests {
-    use super::super::law::{Law, assert_sampler_follows, assert_sub_gaussian};
+    use super::super::law::{Law, assert_proxies, assert_sampler_follows, assert_weights};
     use super::super::piecewise::tests::square;
     use super::*;
 
@@ -296,8 +296,7 @@ mod tests {
         for epsilon in [1e-6, 0.1, 0.9, 1.0, 1.5, 2.0, 4.0, 8.0, 12.0, 20.0] {
             let warped = warped(epsilon);
             let (high, low) = weights(&warped);
-            let loss = libm::log1p((high - low) as f64 / low as f64);
-            assert!(loss <= epsilon * (1.0 + 2e-16) && epsilon * (1.0 - 1e-5) < loss, "{epsilon}: {loss}");
+            assert_weights(epsilon, (high, low), 1e-5);
             assert!(2 * warped.window <= CELLS, "opposite inputs have windows that do not meet");
             let mut largest = 0.0_f64;
             for input in (-50..=50).map(|i| f64::from(i) / 50.0) {
@@ -352,14 +351,7 @@ mod tests {
 
     #[test]
     fn the_proxy_is_proved_and_tight() {
-        for epsilon in [0.1, 0.5, 1.0, 2.0, 4.0] {
-            let warped = warped(epsilon);
-            assert_sub_gaussian(warped.proxy(), |input| law_of(&warped, input));
-        }
-        for epsilon in [1e-6, 8.0, 20.0, 40.0, 700.0] {
-            let warped = warped(epsilon);
-            let (proxy, bound) = (warped.proxy(), warped.bound());
-            assert!(warped.worst_variance <= proxy && proxy <= bound * bound, "{epsilon}: {proxy}");
-        }
+        let law = |warped: &Warped, _, input| law_of(warped, input);
+        assert_proxies(&[0.1, 0.5, 1.0, 2.0, 4.0], &[1e-6, 8.0, 20.0, 40.0, 700.0], law);
     }
 }
