@@ -19,24 +19,13 @@ impl Epsilon {
 }
 
 impl TryFrom<f64> for Epsilon {
-    type Error = BadEpsilon;
+    type Error = BadNumber;
 
-    fn try_from(value: f64) -> Result<Self, BadEpsilon> {
-        if value.is_finite() && 0.0 < value { Ok(Self(value)) } else { Err(BadEpsilon(value)) }
+    fn try_from(value: f64) -> Result<Self, BadNumber> {
+        let is_fine = value.is_finite() && 0.0 < value;
+        is_fine.then_some(Self(value)).ok_or(BadNumber { name: "epsilon", value, expected: "a finite number > 0" })
     }
 }
-
-/// Reports a number that is not a finite privacy loss > 0.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct BadEpsilon(pub f64);
-
-impl fmt::Display for BadEpsilon {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "epsilon is {}, expected a finite number > 0", self.0)
-    }
-}
-
-impl std::error::Error for BadEpsilon {}
 
 /// A failure probability of a privacy claim, strictly between 0 and 1.
 #[derive(Debug, Clone, Copy, PartialEq, PartialOrd)]
@@ -50,24 +39,32 @@ impl Delta {
 }
 
 impl TryFrom<f64> for Delta {
-    type Error = BadDelta;
+    type Error = BadNumber;
 
-    fn try_from(value: f64) -> Result<Self, BadDelta> {
-        if 0.0 < value && value < 1.0 { Ok(Self(value)) } else { Err(BadDelta(value)) }
+    fn try_from(value: f64) -> Result<Self, BadNumber> {
+        let is_fine = 0.0 < value && value < 1.0;
+        is_fine.then_some(Self(value)).ok_or(BadNumber { name: "delta", value, expected: "a number > 0 and < 1" })
     }
 }
 
-/// Reports a number that is not a failure probability strictly between 0 and 1.
+/// Reports a number that is no epsilon, or no delta.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct BadDelta(pub f64);
+pub struct BadNumber {
+    /// What the number was to be.
+    pub name: &'static str,
+    /// The number.
+    pub value: f64,
+    /// What was expected.
+    pub expected: &'static str,
+}
 
-impl fmt::Display for BadDelta {
+impl fmt::Display for BadNumber {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "delta is {}, expected a number > 0 and < 1", self.0)
+        write!(f, "{} is {}, expected {}", self.name, self.value, self.expected)
     }
 }
 
-impl std::error::Error for BadDelta {}
+impl std::error::Error for BadNumber {}
 
 /// A stated privacy budget of one user, each number checked; epsilon and delta may be left out.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
@@ -119,12 +116,10 @@ impl Budget {
     /// # Errors
     /// A refusal on `epsilon` or `delta`.
     pub fn new(epsilon: Option<f64>, delta: Option<f64>) -> Result<Self, Refusal> {
-        let refused = |key, value: f64, expected| Refusal::new(key, format!("`{key}` is {value}"), expected);
-        let epsilon = epsilon.map(Epsilon::try_from).transpose();
-        let delta = delta.map(Delta::try_from).transpose();
+        let refused = |bad: BadNumber| Refusal::new(bad.name, format!("`{}` is {}", bad.name, bad.value), bad.expected);
         Ok(Self {
-            epsilon: epsilon.map_err(|bad| refused("epsilon", bad.0, "a finite number > 0"))?,
-            delta: delta.map_err(|bad| refused("delta", bad.0, "a number > 0 and < 1"))?,
+            epsilon: epsilon.map(Epsilon::try_from).transpose().map_err(refused)?,
+            delta: delta.map(Delta::try_from).transpose().map_err(refused)?,
             participation: Participation::ONCE,
         })
     }

@@ -55,7 +55,7 @@ mod threat_model;
 pub use accountant::{PrivacyLoss, price};
 pub use analytic_gaussian::{analytic_gaussian_sigma, gaussian_delta, gdp_epsilon, gdp_mu};
 pub use automatic::{Protects, automatic, automatic_for_items, automatic_for_rewards, automatic_for_streams};
-pub use budget::{BadDelta, BadEpsilon, Budget, Delta, Epsilon};
+pub use budget::{BadNumber, Budget, Delta, Epsilon};
 pub use calibration::{Calibration, Scale};
 pub use channel::Channel;
 pub use claim::{Claim, ClaimUnit};

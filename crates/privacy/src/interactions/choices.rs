@@ -19,7 +19,7 @@ use crate::gradients::Start;
 use crate::noise::Noise;
 use crate::planted::{self, PlantedFault};
 use crate::{Raw, Released};
-use privateer_numerics::linalg::{dot, least};
+use privateer_numerics::linalg::{Norm, dot, least};
 use privateer_numerics::rng::Stream;
 
 /// Holds the parameters of the streams.
@@ -118,7 +118,7 @@ impl ArmChoices {
         let (mut reward, mut scale, mut residual, mut most) = (interaction.reward, 1.0, f64::INFINITY, f64::INFINITY);
         if let Some(bounds) = terms.bounds.filter(|_| !planted::is(PlantedFault::ChoiceBounds)) {
             reward = reward.clamp(bounds.range.0, bounds.range.1);
-            let size = largest(x);
+            let size = Norm::MAX.size(x);
             scale = if size <= bounds.entry { 1.0 } else { bounds.entry / size };
             residual = bounds.residual;
             // The contribution is a multiple of the context: its largest entry is that multiple times the context's.
@@ -222,18 +222,6 @@ fn exponential(sum: &[f64], steepest: f64, unit: f64, stream: &mut Stream) -> us
             return candidate;
         }
     }
-}
-
-/// Returns the largest magnitude.
-fn largest(x: &[f64]) -> f64 {
-    let mut lanes = [0.0_f64; 8];
-    for chunk in x.chunks(8) {
-        for (lane, x) in lanes.iter_mut().zip(chunk) {
-            let size = x.abs();
-            *lane = if *lane < size { size } else { *lane };
-        }
-    }
-    lanes.into_iter().fold(0.0, f64::max)
 }
 
 impl InteractionPrivatizer for ArmChoices {

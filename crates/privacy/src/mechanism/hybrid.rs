@@ -39,17 +39,12 @@ const PIECES: u32 = 16;
 
 /// Randomises an input on [-1, 1].
 #[derive(Debug, Clone, Copy)]
-struct Mixture {
+pub(super) struct Mixture {
     density: TwoLevel,
     coin: TwoPoint,
     /// Probability of the piecewise density.
     density_share: f64,
     worst_variance: f64,
-}
-
-/// Returns the variance at the worst input on [-1, 1].
-pub(super) fn worst_case(epsilon: Epsilon) -> f64 {
-    Mixture::new(epsilon).worst_variance
 }
 
 impl Mixture {

@@ -1,5 +1,8 @@
 //! Lists the mechanisms for single rewards.
 
+use super::hybrid::Mixture;
+use super::on_window::UnitRandomiser;
+use super::warped::Warped;
 use super::{MechanismEntry, duchi, gaussian, hybrid, laplace, none, piecewise, response, warped};
 use crate::Epsilon;
 
@@ -18,6 +21,6 @@ pub static MECHANISMS: &[MechanismEntry] = &[
 /// Returns the name of the pure mechanism for one reward with the least variance at its worst input.
 pub fn of_least_variance(epsilon: Epsilon) -> &'static str {
     // At the smallest epsilon both are one bit, but for a rounding.
-    let is_less = warped::worst_case(epsilon) < (1.0 - 1e-9) * hybrid::worst_case(epsilon);
+    let is_less = Warped::new(epsilon).variance() < (1.0 - 1e-9) * Mixture::new(epsilon).variance();
     if is_less { warped::ENTRY.name } else { hybrid::ENTRY.name }
 }

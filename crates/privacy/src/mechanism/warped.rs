@@ -41,7 +41,7 @@ const MOST_KNOWN: usize = 1024;
 
 /// Randomises an input on [-1, 1].
 #[derive(Debug, Clone, Copy)]
-struct Warped {
+pub(super) struct Warped {
     epsilon: f64,
     /// Number of cells of the window.
     window: u64,
@@ -55,11 +55,6 @@ struct Warped {
     rise: f64,
     /// Bound on the variance of the answer at the worst input.
     worst_variance: f64,
-}
-
-/// Returns the variance at the worst input on [-1, 1].
-pub(super) fn worst_case(epsilon: Epsilon) -> f64 {
-    Warped::new(epsilon).worst_variance
 }
 
 /// Returns the probability of a uniform cell of the window, for a window of one of `windows` parts of the cells.

@@ -20,15 +20,7 @@ pub fn is(fault: PlantedFault) -> bool {
     named().is_ok_and(|planted| planted == Some(fault))
 }
 
-/// Returns the share of a noise's scale that is drawn: 1 without `planted-faults`.
-#[cfg(not(feature = "planted-faults"))]
-#[inline(always)]
-pub const fn noise_share(_fault: PlantedFault) -> f64 {
-    1.0
-}
-
 /// Returns the share of a noise's scale that is drawn: 1/2 if this fault is planted, else 1.
-#[cfg(feature = "planted-faults")]
 pub fn noise_share(fault: PlantedFault) -> f64 {
     if is(fault) { 0.5 } else { 1.0 }
 }

@@ -25,7 +25,7 @@ fn shows(found: f64, shown: &str) {
 /// At sensitivity 1 and sigma_AG 1.
 fn factors(factorisation: &dyn Factorisation) -> (f64, f64) {
     let rounds = factorisation.rounds();
-    let variances: Vec<f64> = (1..=rounds).map(|t| factorisation.variance(t)).collect();
+    let variances = factorisation.variances();
     let norm = factorisation.sensitivity(Participation::ONCE);
     let largest = variances.iter().copied().fold(0.0, f64::max);
     (norm * libm::sqrt(largest), norm * libm::sqrt(variances.iter().sum::<f64>() / rounds as f64))
@@ -63,7 +63,7 @@ const TABLE: &str = "
 #[test]
 fn the_table_of_prefix_sums() {
     for rounds in [1024_u64, 10_000] {
-        let (tree, root) = (factors(&Tree::new(rounds)), root_factors(rounds));
+        let (tree, root) = (factors(&Tree::new(rounds)), factors(&SquareRoot::new(rounds)));
         // The least k (h - k) with binom(h, k) > T.
         let smooth = if rounds == 1024 { libm::sqrt(5.0 * 8.0) } else { libm::sqrt(7.0 * 9.0) };
         let nodes = f64::from(Tree::new(rounds).nodes());
@@ -95,26 +95,13 @@ fn the_table_of_prefix_sums() {
     }
 }
 
-/// Computes [`factors`] of the square root in one pass.
-fn root_factors(rounds: u64) -> (f64, f64) {
-    let root = SquareRoot::new(rounds);
-    let norm = root.sensitivity(Participation::ONCE);
-    let (mut variance, mut sum, mut c) = (0.0, 0.0, 1.0);
-    for k in 1..=rounds {
-        variance += c * c;
-        sum += variance;
-        c *= 1.0 - 0.5 / k as f64;
-    }
-    (norm * libm::sqrt(variance), norm * libm::sqrt(sum / rounds as f64))
-}
-
 #[test]
 fn factors_of_the_tables_head() {
     for (rounds, tree, honaker, root) in [
         (1024, ("10.49", "7.42"), ("7.99", "5.65"), ("3.273", "3.110")),
         (10_000, ("13.49", "9.51"), ("10.11", "7.13"), ("3.998", "3.836")),
     ] {
-        let of = [factors(&Tree::new(rounds)), factors(&Honaker::new(rounds)), root_factors(rounds)];
+        let of = [factors(&Tree::new(rounds)), factors(&Honaker::new(rounds)), factors(&SquareRoot::new(rounds))];
         for (found, shown) in of.into_iter().zip([tree, honaker, root]) {
             shows(found.0, shown.0);
             shows(found.1, shown.1);
