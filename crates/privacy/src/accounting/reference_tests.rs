@@ -382,16 +382,3 @@ fn noisy_choices() {
         assert!((3.35..4.85).contains(&(printed / ours)), "{horizon} {epsilon}: {}", printed / ours);
     }
 }
-
-/// Checks that eleven nodes calibrated together return their delta.
-/// Once by the exact formula, once by the distribution of the loss.
-#[test]
-fn nodes_compose_to_one_gaussian() {
-    let mu = gdp_mu(e(1.0), d(0.01)) / libm::sqrt(11.0);
-    let nodes = Composition::default().and(Loss::Gaussian { mu }, 11);
-    assert!((nodes.delta(1.0).upper - 0.01).abs() < 1e-12);
-    let side =
-        |side| super::pld::Pld::of(&Loss::Gaussian { mu }, side, mu / 256.0).expect("a pair").repeated(11, 4096).delta(1.0);
-    let (lower, upper) = (side(super::pld::Side::Lower), side(super::pld::Side::Upper));
-    assert!(lower <= 0.01 && 0.01 <= upper && upper - lower < 1e-4, "{lower} {upper}");
-}

@@ -1,9 +1,9 @@
 //! Provides test instruments for mechanisms.
-//! Output laws in closed form, the exact ratio check, and an empirical lower bound on epsilon.
+//! Output laws in closed form and the exact ratio check.
 
 use super::on_window::UnitRandomiser;
 use crate::testing::epsilon as e;
-use crate::{Budget, Calibration, Privatizer, Query, Raw, Request, RewardFacts};
+use crate::{Budget, Calibration, Request, RewardFacts};
 use privateer_numerics::rng::{Purpose, Stream, Streams};
 
 /// Makes a request with this budget and delta 1e-5.
@@ -152,23 +152,4 @@ pub(super) fn assert_sampler_follows(mut draws: Vec<f64>, law: &Law, tolerance: 
             assert!((share - exact).abs() <= tolerance, "share {share} below {} for {exact}", pair[0]);
         }
     }
-}
-
-/// Returns a lower bound on epsilon from releases at two inputs.
-/// The event is "above the larger input". Each of the two shares is moved by five standard errors in the mechanism's favour:
-/// false alarm below 1e-6.
-pub(super) fn empirical_epsilon(privatizer: &mut dyn Privatizer, low: f64, high: f64) -> f64 {
-    let n = 40_000;
-    let mut stream = stream("audit");
-    let mut share = |input: f64| {
-        let above = |_: &i32| {
-            let signal = privatizer.release(&Query::default(), Raw::seal(input), (&mut stream).into());
-            let released = signal.reward().expect("a reward");
-            high <= released
-        };
-        (0..n).filter(above).count() as f64 / f64::from(n)
-    };
-    let (from_high, from_low) = (share(high), share(low));
-    let error = |p: f64| 5.0 * libm::sqrt(p * (1.0 - p) / f64::from(n));
-    libm::log((from_high - error(from_high)) / (from_low + error(from_low)))
 }

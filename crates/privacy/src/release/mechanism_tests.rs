@@ -2,30 +2,9 @@
 
 use super::{ChannelRelease, ReleaseError, RowsRelease};
 use crate::mechanism::{MECHANISMS, laplace, none};
-use crate::noise::Grid;
 use crate::testing::{delta as d, epsilon as e};
-use crate::{Budget, Calibration, Channel, MechanismEntry, Query, Raw, Request, RewardFacts, RewardMechanism, gdp_mu};
+use crate::{Budget, Calibration, Channel, MechanismEntry, Query, Raw, Request, RewardFacts, RewardMechanism};
 use std::sync::Arc;
-
-/// Returns whether noise on this grid is `mu`-Gaussian at `distance`, rounding included.
-/// Derived here independently, from the grid's own numbers.
-fn keeps(mu: f64, distance: f64, norm: f64, dimension: usize, grid: Grid) -> bool {
-    (distance + grid.step * libm::sqrt(dimension as f64)) * norm <= mu * grid.noise as f64 * grid.step
-}
-
-#[test]
-fn grids_pay_for_their_rounding_and_little_more() {
-    for (epsilon, delta, distance, dimension) in [(1.0, 1e-5, 2.0, 1), (0.1, 1e-9, 1e-3, 100), (8.0, 0.01, 1e6, 10_000)] {
-        let mu = gdp_mu(e(epsilon), d(delta));
-        let grid = Grid::new(distance, 1.0 / mu, libm::sqrt(dimension as f64), 19).expect("a grid");
-        assert!(keeps(mu, distance, 1.0, dimension, grid));
-        assert!((grid.noise as f64) * grid.step < 1.01 * distance / mu, "{grid:?}");
-        assert!(grid.step.log2().fract() == 0.0 && (1 << 19..1 << 21).contains(&grid.noise));
-        // Planted faults: half of the noise; values rounded to a coarser grid than the calibration covered.
-        assert!(!keeps(mu, distance, 1.0, dimension, Grid { noise: grid.noise / 2, ..grid }));
-        assert!(!keeps(mu, distance, 1.0, dimension, Grid { step: 4096.0 * grid.step, noise: grid.noise / 4096 }));
-    }
-}
 
 /// Checks that rows are refused beyond a bound of 10^8 radii.
 /// Up to that bound the noise covers the rounding of f64.
@@ -36,16 +15,6 @@ fn bounds_beyond_what_doubles_hold_are_refused() {
     assert!(make(1.01e8, 2).is_err() && make(1e8, 2).is_ok());
     let share = |bound: f64| make(bound, 1000).expect("a mechanism").sigma() / make(1.0, 1000).expect("a mechanism").sigma();
     assert!(1.0 + 1e-5 < share(1e8) && share(1e8) < 1.0001 && share(1e2) == 1.0, "{} {}", share(1e8), share(1e2));
-}
-
-#[test]
-fn laplace_noise_is_pure_on_its_grid() {
-    for (epsilon, lo, hi) in [(1.0, -1.0, 1.0), (0.01, 0.0, 0.3), (10.0, -1e4, 7.0)] {
-        let grid = Grid::laplace((lo, hi), (hi - lo) / epsilon).expect("a grid");
-        let far = grid.steps(hi) - grid.steps(lo);
-        assert!(far as f64 / grid.noise as f64 <= epsilon && epsilon * 0.999 < far as f64 / grid.noise as f64);
-    }
-    assert!(Grid::laplace((0.0, f64::INFINITY), 1.0).is_err() && Grid::laplace((1e18, 1e18 + 1e3), 1.0).is_err());
 }
 
 fn private() -> impl Iterator<Item = &'static MechanismEntry> {

@@ -225,20 +225,6 @@ fn nothing_of_a_bad_item_is_visible() {
     assert_eq!(released(&[1.0]), released(&[0.0, 0.0]));
 }
 
-/// Checks that planted faults change the matrices that the tests above compare.
-/// The faults: reused node noise, and noise in leaves only.
-#[test]
-fn reused_nodes_and_leaf_noise_would_be_seen() {
-    let honest = noise_matrix(&Tree::new(16));
-    let column_uses: Vec<usize> =
-        (0..16).map(|draw| honest.iter().enumerate().filter(|(t, row)| row[draw] != 0.0 && *t >= draw).count()).collect();
-    // Node k is part of lowbit(k) prefixes: k .. k + lowbit(k) - 1.
-    let expected: Vec<usize> = (1..=16_usize).map(|k| (k & k.wrapping_neg()).min(17 - k)).collect();
-    assert_eq!(column_uses, expected);
-    assert!(honest.iter().enumerate().all(|(t, row)| row[t] == 1.0), "every round draws its own node");
-    assert!((1..=16).all(|t| Tree::new(16).variance(t) <= 5.0), "leaf noise alone would have variance t");
-}
-
 #[test]
 fn states_are_small() {
     for (factorisation, most) in all(1000).into_iter().zip([10, 20, 5, 1000]) {

@@ -133,7 +133,7 @@ fn plausible(squares: f64, n: f64) -> bool {
 /// Returns whether the noise of one stream agrees with the stated figures.
 /// Compared are the standard deviations of diagonal, off-diagonal and vector entries at some rounds, and the covariance of two
 /// releases.
-fn noise_is_as_stated(entry: &SumsEntry, tamper: impl Fn(usize, &mut [f64])) -> bool {
+fn noise_is_as_stated(entry: &SumsEntry) -> bool {
     let (rounds, m, runs) = (12_usize, 4, 400);
     let built = built(entry, Calibration::Tight, 1.0, need(rounds as u64, m)).expect("a mechanism");
     let zero = || Query { features: vec![0.0; m].into(), release: true };
@@ -148,7 +148,7 @@ fn noise_is_as_stated(entry: &SumsEntry, tamper: impl Fn(usize, &mut [f64])) -> 
         let mut before = vec![0.0; length];
         let mut total = vec![0.0; length];
         for round in 0..rounds {
-            let mut noise = match privatizer.release(&zero(), Raw::seal(0.5), (&mut random).into()).value() {
+            let noise = match privatizer.release(&zero(), Raw::seal(0.5), (&mut random).into()).value() {
                 Signal::Sums(sums) => {
                     stds[round] = sums.gram_std;
                     sums.entries.clone()
@@ -160,7 +160,6 @@ fn noise_is_as_stated(entry: &SumsEntry, tamper: impl Fn(usize, &mut [f64])) -> 
                 }
                 other => panic!("{other:?}"),
             };
-            tamper(round, &mut noise);
             for (at, x) in noise.iter().enumerate() {
                 let kind = if m * (m + 1) / 2 <= at { 2 } else { usize::from(!diagonal.contains(&at)) };
                 let scale = if kind == 0 { 2.0 } else { 1.0 };
@@ -178,8 +177,7 @@ fn noise_is_as_stated(entry: &SumsEntry, tamper: impl Fn(usize, &mut [f64])) -> 
     let counts = [m, m * (m - 1) / 2, m];
     let entries_fit = squares.iter().all(|kinds| kinds.iter().zip(counts).all(|(&found, count)| plausible(found, n(count))));
     let step = match entry.name {
-        "tree" => stds[0] * stds[0],
-        "local-gaussian" | "privunit" => stds[0] * stds[0],
+        "tree" | "local-gaussian" | "privunit" => stds[0] * stds[0],
         _ => return entries_fit,
     };
     // Diagonal entries have twice the variance.
@@ -192,50 +190,8 @@ fn noise_is_as_stated(entry: &SumsEntry, tamper: impl Fn(usize, &mut [f64])) -> 
 fn noise_has_the_stated_covariance() {
     // The release of a vector of zeros has no normal law, and shorter tails.
     for entry in entries().into_iter().chain([privunit::ENTRY]) {
-        assert!(noise_is_as_stated(&entry, |_, _| {}), "{}", entry.name);
+        assert!(noise_is_as_stated(&entry), "{}", entry.name);
     }
-}
-
-/// Checks that planted faults of the noise are found.
-/// The faults: variances on and off the diagonal exchanged, half of the noise on the vector, noise in leaves only (it grows
-/// with the root of the round), and nodes drawn afresh at every release.
-#[test]
-fn planted_faults_of_the_noise_are_found() {
-    let tree = joint::ENTRIES[0];
-    let diagonal = [0, 4, 7, 9];
-    type Fault<'a> = &'a dyn Fn(usize, &mut [f64]);
-    let faults: [Fault<'_>; 4] = [
-        &|_, noise| {
-            noise.iter_mut().enumerate().filter(|(at, _)| diagonal.contains(at)).for_each(|(_, x)| *x /= std::f64::consts::SQRT_2)
-        },
-        &|_, noise| {
-            noise
-                .iter_mut()
-                .enumerate()
-                .filter(|(at, _)| !diagonal.contains(at))
-                .for_each(|(_, x)| *x *= std::f64::consts::SQRT_2)
-        },
-        &|_, noise| noise[10..].iter_mut().for_each(|x| *x *= 0.5),
-        &|round, noise| {
-            let leaves = libm::sqrt((round + 1) as f64 / f64::from((round as u32 + 1).count_ones()));
-            noise.iter_mut().for_each(|x| *x *= leaves);
-        },
-    ];
-    for (i, fault) in faults.into_iter().enumerate() {
-        assert!(!noise_is_as_stated(&tree, fault), "fault {i}");
-    }
-    // Prefix 9 without the node of prefix 8: the right variance at every round, and a wrong difference.
-    let fresh = std::cell::RefCell::new(stream("fresh"));
-    let drawn_anew = |round: usize, noise: &mut [f64]| {
-        if round == 8 {
-            let sigma = 1.25 * 2.0 * analytic(1.0, 1e-3) * libm::sqrt(2.0);
-            let mut fresh = fresh.borrow_mut();
-            fresh.normals(noise);
-            noise.iter_mut().for_each(|x| *x *= sigma);
-            diagonal.iter().for_each(|&at| noise[at] *= std::f64::consts::SQRT_2);
-        }
-    };
-    assert!(!noise_is_as_stated(&tree, drawn_anew), "nodes drawn anew");
 }
 
 /// Checks epochs of 1, 1, 2, 4, …: counts of users, restarts, and noise that adds up.
