@@ -1,6 +1,6 @@
 //! Defines inputs, released inputs, and the interface of every curator.
 
-use crate::{Calibrated, Ledger, Raw, Refusal, Released, Request};
+use crate::{Calibrated, Delta, Epsilon, Ledger, Raw, Refusal, Released, Request};
 use privateer_numerics::rng::Stream;
 use std::fmt;
 use std::sync::Arc;
@@ -86,6 +86,17 @@ pub struct InputsNeed {
     pub radius: Option<f64>,
     /// Coordinates of a released row; `None` for as many as the inputs have.
     pub columns: Option<usize>,
+}
+
+impl InputsNeed {
+    /// Returns the budget of one look, which covers one row once, and the request at it.
+    pub(super) fn one_look(self, request: &Request) -> Result<((Epsilon, Delta), Request), Refusal> {
+        if self.columns == Some(0) {
+            return Err(Refusal::new("columns", "`columns` is 0", "a whole number >= 1"));
+        }
+        let budget = (request.epsilon()?, request.delta(1)?);
+        Ok((budget, Request { budget: budget.into(), ..*request }))
+    }
 }
 
 /// Describes one curator in the registry.

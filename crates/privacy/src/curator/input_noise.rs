@@ -2,7 +2,7 @@
 //!
 //! Source: (Kenthapadi2013). The noise of a row is drawn once. Proof: `docs/proofs/rows.md`.
 
-use super::projection::product;
+use super::projection::{gram, product};
 use super::{Curator, CuratorEntry, Inputs, InputsNeed, ReleasedInputs};
 use crate::planted::{self, PlantedFault};
 use crate::{Claim, ClaimUnit, Delta, Epsilon, Event, Ledger, Raw, Refusal, Released, Request, analytic_gaussian_sigma};
@@ -39,12 +39,7 @@ fn build(request: &Request, need: InputsNeed) -> Result<Arc<dyn Curator>, Refusa
                 .hint("1 for the paper's neighbours; twice the largest norm of a row protects the whole row (E20)"));
         }
     };
-    if need.columns == Some(0) {
-        return Err(Refusal::new("columns", "`columns` is 0", "a whole number >= 1"));
-    }
-    let budget = (request.epsilon()?, request.delta(1)?);
-    // One look covers one row once.
-    let request = Request { budget: budget.into(), ..*request };
+    let (budget, request) = need.one_look(request)?;
     Ok(Arc::new(InputNoise { request, budget, columns: need.columns, radius }))
 }
 
@@ -117,14 +112,7 @@ pub fn public_projection(d: usize, r: usize, seed: u64) -> Vec<f64> {
 
 /// Returns `sigma_max` of a `d x r` matrix with `r <= d`.
 pub fn largest_singular_value(map: &[f64], d: usize, r: usize) -> f64 {
-    let mut square = vec![0.0; r * r];
-    for a in 0..r {
-        for b in 0..=a {
-            let sum = (0..d).map(|i| map[i * r + a] * map[i * r + b]).sum::<f64>();
-            square[a * r + b] = sum;
-            square[b * r + a] = sum;
-        }
-    }
+    let square = gram(&map[..d * r], r);
     // The trace bounds the largest eigenvalue if the iterations fail.
     let bound = (0..r).map(|a| square[a * r + a]).sum::<f64>();
     let largest = eigen_symmetric(&square, r).map_or(bound, |eigen| eigen.values.iter().copied().fold(0.0, f64::max));

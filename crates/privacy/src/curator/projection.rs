@@ -55,12 +55,7 @@ fn build(request: &Request, need: InputsNeed, always_lift: bool) -> Result<Arc<d
     if need.radius.is_some_and(|radius| radius != 1.0) {
         return Err(Refusal::new("radius", format!("`{name}` is printed for neighbours at distance 1"), "no `radius`, or 1"));
     }
-    if need.columns == Some(0) {
-        return Err(Refusal::new("columns", "`columns` is 0", "a whole number >= 1"));
-    }
-    let budget = (request.epsilon()?, request.delta(1)?);
-    // One look covers one row once.
-    let request = Request { budget: budget.into(), ..*request };
+    let (budget, request) = need.one_look(request)?;
     Ok(Arc::new(Projection { request, budget, columns: need.columns, always_lift }))
 }
 
@@ -184,7 +179,7 @@ fn lift(centred: &[f64], d: usize, omega: f64, always: bool) -> Result<Vec<f64>,
 }
 
 /// Returns `X^T X`, `d x d`, summed over the rows in order.
-fn gram(centred: &[f64], d: usize) -> Vec<f64> {
+pub(super) fn gram(centred: &[f64], d: usize) -> Vec<f64> {
     let mut gram = vec![0.0; d * d];
     for row in centred.chunks_exact(d) {
         for i in 0..d {
