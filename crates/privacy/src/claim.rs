@@ -93,7 +93,7 @@ impl ClaimUnit {
         let local = |unit| ThreatModel::replaced(Adversary::Server, unit, Growth::SeparateReleases);
         let joint = |unit, adversary| ThreatModel::replaced(adversary, unit, Growth::OneStream);
         match *self {
-            Self::Reward { .. } => ThreatModel::local_reward(),
+            Self::Reward { .. } => local(Unit::Reward),
             // Two rewards of one user may be in one batch.
             Self::SummedReward { .. } => joint(Unit::Reward, Adversary::Observer),
             Self::ShuffledReward { .. } => joint(Unit::Reward, Adversary::AfterShuffling),

@@ -158,11 +158,6 @@ impl ThreatModel {
         Self { adversary, neighbours: Neighbours::Replaced, unit, participations: Participations::one(growth) }
     }
 
-    /// Returns the threat model of one reward with its own noise, added before it leaves the user.
-    pub fn local_reward() -> Self {
-        Self::replaced(Adversary::Server, Unit::Reward, Growth::SeparateReleases)
-    }
-
     /// Returns the threat model of one row of released inputs, moved by at most `radius`.
     pub fn row(radius: f64, units: RadiusUnits) -> Self {
         Self {
@@ -317,7 +312,7 @@ mod tests {
     #[test]
     fn threat_models_survive_json_with_their_sentences() {
         for model in [
-            ThreatModel::local_reward(),
+            ThreatModel::replaced(Adversary::Server, Unit::Reward, Growth::SeparateReleases),
             ThreatModel::row(0.04, RadiusUnits::Inputs),
             ThreatModel::replaced(Adversary::OtherUsers, Unit::Interaction, Growth::OneStream),
             ThreatModel {

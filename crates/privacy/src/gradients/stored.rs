@@ -34,13 +34,8 @@ impl SampleStore {
     }
 
     /// Returns the number of stored samples.
-    pub fn len(&self) -> usize {
+    pub fn count(&self) -> usize {
         self.rows.len() / (self.dimension + 1)
-    }
-
-    /// Returns whether no sample is stored.
-    pub fn is_empty(&self) -> bool {
-        self.rows.is_empty()
     }
 
     /// Returns sample `at`, 0-based; `None` if there is no such sample.
@@ -67,7 +62,7 @@ impl StoredSamples {
 
     /// Releases the noisy gradient of a uniformly drawn sample; `None` for an empty data set.
     pub fn gradient(&mut self, theta: &[f64], stream: &mut Stream) -> Option<Released<&[f64]>> {
-        let n = self.samples.len();
+        let n = self.samples.count();
         if n == 0 {
             return None;
         }

@@ -166,9 +166,10 @@ impl Terms {
         (self.clip.is_some() && sensitivity.is_finite()).then_some(sensitivity)
     }
 
-    fn refuse_unclipped(&self) -> Result<(), Refusal> {
+    /// Returns the budget; refuses one whose calibration is private through a clip that is left out.
+    fn clipped_budget(&self) -> Result<Option<(Epsilon, Delta)>, Refusal> {
         if self.clip.is_some() || !self.calibration.corrects() || self.budget.is_none() {
-            return Ok(());
+            return Ok(self.budget);
         }
         Err(Refusal::new(
             "clip",
@@ -227,8 +228,7 @@ impl Terms {
         factor_norm: f64,
         printed: &Formula,
     ) -> Result<PricedNoise<VectorLaw>, Refusal> {
-        let Some((epsilon, delta)) = self.budget else { return Ok(PricedNoise::without(VectorLaw::None)) };
-        self.refuse_unclipped()?;
+        let Some((epsilon, delta)) = self.clipped_budget()? else { return Ok(PricedNoise::without(VectorLaw::None)) };
         if !generalized {
             if !self.calibration.redesigns() {
                 let message = format!("the {} calibration is of generalised Gaussian noise", self.calibration);
@@ -315,8 +315,7 @@ impl Terms {
     /// # Errors
     /// The as-printed calibration, or gradients that are not bounded.
     pub fn unit_noise(&self) -> Result<PricedNoise<VectorLaw>, Refusal> {
-        let Some((epsilon, _)) = self.budget else { return Ok(PricedNoise::without(VectorLaw::None)) };
-        self.refuse_unclipped()?;
+        let Some((epsilon, _)) = self.clipped_budget()? else { return Ok(PricedNoise::without(VectorLaw::None)) };
         let refuse = |message: &str| {
             Err(Refusal::new("mechanism", message, "`generalized-gaussian`, `auto`, or `calibration = \"tight\"`"))
         };
@@ -383,8 +382,7 @@ impl Terms {
     ///
     /// * `in_order` — whether what a user moves are choices one after another, in the order of falling ranges
     pub fn choice_noise(&self, gumbel: bool, learning_rate: f64, in_order: bool) -> Result<PricedNoise<ChoiceLaw>, Refusal> {
-        let Some((epsilon, delta)) = self.budget else { return Ok(PricedNoise::without(ChoiceLaw::Exact)) };
-        self.refuse_unclipped()?;
+        let Some((epsilon, delta)) = self.clipped_budget()? else { return Ok(PricedNoise::without(ChoiceLaw::Exact)) };
         if gumbel && !self.calibration.redesigns() {
             let message = format!("the {} calibration is of Laplace noise", self.calibration);
             return Err(Refusal::new("mechanism", message, "`laplace`, `auto`, or `calibration = \"tight\"`"));
@@ -425,8 +423,7 @@ impl Terms {
 
     /// Calibrates the Gaussian noise of `steps` gradients, each at a sample drawn from all samples.
     pub fn stored_noise(&self, steps: u64) -> Result<PricedNoise<VectorLaw>, Refusal> {
-        let Some((epsilon, delta)) = self.budget else { return Ok(PricedNoise::without(VectorLaw::None)) };
-        self.refuse_unclipped()?;
+        let Some((epsilon, delta)) = self.clipped_budget()? else { return Ok(PricedNoise::without(VectorLaw::None)) };
         self.refuse_returns("steps on secretly drawn samples")?;
         let lipschitz = from_lq(self.actual.lipschitz, self.q(), self.dimension);
         let sensitivity = self.bounded(2.0 * lipschitz);

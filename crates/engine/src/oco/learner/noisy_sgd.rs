@@ -56,7 +56,7 @@ struct NoisySgd {
 impl Learner for NoisySgd {
     fn observe(&mut self, sample: Raw<Sample<'_>>, streams: &mut LearnerStreams) -> Result<(), Error> {
         self.stored.samples.keep(sample);
-        if self.stored.samples.len() as u64 == self.rounds {
+        if self.stored.samples.count() as u64 == self.rounds {
             for _ in 0..n_steps(self.rounds) {
                 let Some(gradient) = self.stored.gradient(self.server.theta(), &mut streams.mechanism) else { break };
                 streams.heard(gradient.value());

@@ -205,7 +205,7 @@ impl LearnerBatch for PrefixLearner {
         }
         let mut stores = std::mem::take(&mut self.stores);
         stores.iter_mut().zip(samples).for_each(|(store, sample)| store.keep(sample));
-        let n_kept = stores.first().map_or(0, SampleStore::len);
+        let n_kept = stores.first().map_or(0, SampleStore::count);
         let further = if n_kept as u64 == self.n_samples { self.passes - 1 } else { 0 };
         for at in (n_kept.saturating_sub(1)..n_kept).chain((0..further).flat_map(|_| 0..n_kept)) {
             self.step(stores.iter().filter_map(|store| store.sample(at)), streams)?;
