@@ -156,18 +156,8 @@ fn interactions_take_the_least_noise() {
             for (context_length, range) in [(1.0, (0.0, 1.0)), (3.0, (-2.0, 7.0)), (0.1, (-1.0, 0.5))] {
                 let layout = GramLayout { n_blocks: 3, dimension: 2, joint: !calibration.redesigns() };
                 let (due, budget) = ((1..=rounds).collect(), (epsilon, delta));
-                let terms = SumsTerms {
-                    participation: Participation::ONCE,
-                    layout,
-                    due,
-                    rounds,
-                    context_length,
-                    range,
-                    calibration,
-                    mechanism,
-                    budget,
-                    local,
-                };
+                let request = Request { mechanism, calibration, ..Request::NONE };
+                let terms = SumsTerms { request, layout, due, rounds, context_length, range, budget, local };
                 sound(&InteractionSums::calibrated(terms).expect("a mechanism").ledger());
             }
         }

@@ -198,17 +198,12 @@ impl Factor {
         Self::STREAMS.into_iter().find(|factor| factor.name() == name)
     }
 
+    /// Their names in specs, in the order of the variants.
+    const NAMES: [&'static str; 7] = ["own", "tree", "honaker", "blt", "sqrt-toeplitz", "banded-toeplitz", "normalised-toeplitz"];
+
     /// Returns the name that specs use.
     pub fn name(self) -> &'static str {
-        match self {
-            Self::Own => "own",
-            Self::Tree => "tree",
-            Self::Honaker => "honaker",
-            Self::Blt => "blt",
-            Self::SqrtToeplitz => "sqrt-toeplitz",
-            Self::BandedToeplitz => "banded-toeplitz",
-            Self::NormalisedToeplitz => "normalised-toeplitz",
-        }
+        Self::NAMES[self as usize]
     }
 
     /// Returns the factorisation over `releases` releases, of which one user enters those of `participation`.

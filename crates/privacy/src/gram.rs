@@ -39,7 +39,8 @@ impl GramLayout {
         if self.joint { self.n_blocks * self.dimension } else { self.dimension }
     }
 
-    pub(crate) fn shape(self) -> Shape {
+    /// Returns how the entries are stored.
+    pub fn shape(self) -> Shape {
         Shape::Blocks { count: self.n_groups(), rows: self.n_rows() }
     }
 
@@ -51,16 +52,6 @@ impl GramLayout {
     /// Returns the number of entries of a packed upper triangle, row by row.
     fn n_gram(self) -> usize {
         Shape::Symmetric(self.n_rows()).len()
-    }
-
-    /// Returns the number of entries in all.
-    pub fn len(self) -> usize {
-        self.shape().len()
-    }
-
-    /// Returns whether there are no entries.
-    pub fn is_empty(self) -> bool {
-        self.len() == 0
     }
 
     /// Returns the matrix that a block's features enter, and its first row there.

@@ -148,14 +148,12 @@ pub fn sums(file: &Value) -> Read<Value> {
     let plan = built(&json!({ "failure_prob": failure_prob, "beta": "theory" }), dp_linucb::parse)?;
     let prepared = plan.prepare(&facts, &Request { mechanism, calibration, budget: both.into(), clip: None })?;
     let terms = SumsTerms {
-        participation: Default::default(),
         layout: GramLayout { n_blocks: k, dimension: d, joint: true },
         due: (1..=rounds).collect(),
         rounds,
         context_length: length,
         range: (-2.0, 2.0),
-        calibration,
-        mechanism,
+        request: Request { mechanism, calibration, ..Request::NONE },
         budget: both,
         local: false,
     };

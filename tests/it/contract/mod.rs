@@ -7,6 +7,7 @@ pub mod environments;
 mod features;
 mod kernels;
 mod learners;
+mod mechanisms;
 mod numbers;
 mod parameters;
 pub mod policies;

@@ -4,6 +4,7 @@
 use super::parts::{
     Linear, choice_terms, d, e, entries, entries_of, mean_square, need, released, request, rewards, stream, sums,
 };
+use privateer_numerics::rng::Stream;
 use privateer_privacy::curator::{Inputs, InputsNeed, input_noise};
 use privateer_privacy::gradients::{
     Choice, GeneralizedGaussian, GradientQuery as Iterates, IsotropicGaussian, LaplaceVector, Sample, Start, VectorNoise,
@@ -185,53 +186,68 @@ fn laplace_noise_on_vertices_has_its_scale() {
     is_variance(&values, 18.0);
 }
 
-/// The points 1 and -1.
+/// Four vertices.
 #[derive(Debug)]
-struct Ends;
+struct Fixed;
 
-impl Vertices for Ends {
+impl Fixed {
+    /// Scores of the vertices, whatever the direction.
+    const SCORES: [f64; 4] = [0.0, 1.0, -0.5, 3.0];
+}
+
+impl Vertices for Fixed {
     fn count(&self) -> usize {
-        2
+        4
     }
 
-    fn scores(&self, direction: &[f64], out: &mut [f64]) {
-        out.copy_from_slice(&[direction[0], -direction[0]]);
+    fn scores(&self, _direction: &[f64], out: &mut [f64]) {
+        out.copy_from_slice(&Self::SCORES);
     }
 }
 
-/// Scores 1/2 and -1/2 at scale 1: the second vertex has odds e.
+/// How often each choice is made has the weight `exp(-score/scale)`.
+fn have_weights(scores: &[f64], scale: f64, mut chosen: impl FnMut() -> usize) {
+    let weights: Vec<f64> = scores.iter().map(|score| (-score / scale).exp()).collect();
+    let (total, mut counts) = (weights.iter().sum::<f64>(), vec![0; scores.len()]);
+    (0..N).for_each(|_| counts[chosen()] += 1);
+    counts.iter().zip(&weights).for_each(|(count, weight)| is_share(*count, N, weight / total));
+}
+
 #[test]
 fn the_exponential_mechanism_over_vertices_has_its_scale() {
     let mut stream = stream(10);
-    let mut chosen = || {
-        let choice = Choice::Exponential { scale: 1.0 };
-        let mut choices = VertexChoice::new(Arc::new(Linear), 1, Start::Half, None, Arc::new(Ends), choice);
+    have_weights(&Fixed::SCORES, 0.8, || {
+        let choice = Choice::Exponential { scale: 0.8 };
+        let mut choices = VertexChoice::new(Arc::new(Linear), 1, Start::Half, None, Arc::new(Fixed), choice);
         let query = Iterates { now: &[0.0], before: &[0.0] };
         *choices.release(query, Raw::seal(Sample { x: &[1.0], y: 1.0 }), &mut stream).value()
-    };
-    is_share((0..N).map(|_| chosen() as u64).sum(), N, 1.0 / (1.0 + (-1.0_f64).exp()));
+    });
 }
 
-/// Of one arm with one feature after a reward of -1, whose scores are 1/2 and -1/2: how often the second vertex is chosen.
-fn seconds(law: ChoiceLaw) -> u64 {
-    let mut stream = stream(11);
-    let mut chosen = || {
-        let interaction = Interaction { context: &[1.0], arm: 0, reward: -1.0 };
-        let second = |signal: &InteractionSignal<'_>| matches!(signal, InteractionSignal::Steps([ArmStep::Vertex(1), ..]));
-        second(ArmChoices::new(choice_terms(1, law)).release(Raw::seal(interaction), (&mut stream).into()).value())
-    };
-    (0..N).filter(|_| chosen()).count() as u64
+/// The vertex of one step after a reward of 1 for a context: its scores are those of half a gradient, -x/2.
+fn vertex(context: &[f64], law: ChoiceLaw, stream: &mut Stream) -> usize {
+    let interaction = Interaction { context, arm: 0, reward: 1.0 };
+    let mut arms = ArmChoices::new(choice_terms(context.len(), law));
+    match arms.release(Raw::seal(interaction), stream.into()).value() {
+        InteractionSignal::Steps([ArmStep::Vertex(index), ..]) => *index,
+        other => panic!("{other:?}"),
+    }
 }
 
 #[test]
 fn the_exponential_mechanism_over_arms_has_its_scale() {
-    is_share(seconds(ChoiceLaw::Gumbel { scale: 1.0 }), N, 1.0 / (1.0 + (-1.0_f64).exp()));
+    let (mut stream, context) = (stream(11), [1.0, -0.5, 0.0]);
+    // The vertices are +e_j, then -e_j.
+    let scores: Vec<f64> = [-0.5, 0.5].into_iter().flat_map(|sign| context.map(|x| sign * x)).collect();
+    have_weights(&scores, 0.4, || vertex(&context, ChoiceLaw::Gumbel { scale: 0.4 }, &mut stream));
 }
 
 /// The difference of two Laplace draws of scale b exceeds d with probability e^(-d/b) (1/2 + d/(4 b)).
 #[test]
 fn laplace_noise_over_arms_has_its_scale() {
-    is_share(seconds(ChoiceLaw::Laplace { scale: 1.0 }), N, 1.0 - (-1.0_f64).exp() * 0.75);
+    let mut stream = stream(11);
+    let first = |_: &u64| vertex(&[1.0], ChoiceLaw::Laplace { scale: 1.0 }, &mut stream) == 0;
+    is_share((0..N).filter(first).count() as u64, N, 1.0 - (-1.0_f64).exp() * 0.75);
 }
 
 /// Number of features of the sums below.
@@ -288,14 +304,12 @@ fn ledgers_state_the_draws_of_sums() {
         for (local, mechanism) in [(true, "local-gaussian")].into_iter().chain(quote::FACTORISATIONS.map(|name| (false, name))) {
             for context_length in [1.0, 2.5] {
                 let terms = SumsTerms {
-                    participation: Default::default(),
                     layout: GramLayout::single(M),
                     due: vec![1, 2, 3, 4].into(),
                     rounds: 4,
                     context_length,
                     range: (0.0, 3.0),
-                    calibration,
-                    mechanism,
+                    request: Request { mechanism, calibration, ..Request::NONE },
                     budget: (e(2.0), d(1e-3)),
                     local,
                 };

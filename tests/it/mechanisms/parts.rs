@@ -61,14 +61,12 @@ pub fn sums(entry: &SumsEntry, epsilon: f64, rounds: u64) -> Arc<dyn SumsMechani
 /// Sums over interactions with two arms, contexts of two features up to length 1 and rewards in [-1, 1].
 pub fn interactions(local: bool, due: &[u64]) -> InteractionSums {
     let terms = SumsTerms {
-        participation: Default::default(),
         layout: GramLayout { n_blocks: 2, dimension: 2, joint: false },
         due: due.into(),
         rounds: due.last().copied().unwrap_or(1),
         context_length: 1.0,
         range: (-1.0, 1.0),
-        calibration: Calibration::Tight,
-        mechanism: if local { "local-gaussian" } else { "auto" },
+        request: request(if local { "local-gaussian" } else { "auto" }, 1.0),
         budget: (e(1.0), d(1e-3)),
         local,
     };

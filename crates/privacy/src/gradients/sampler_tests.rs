@@ -2,8 +2,8 @@
 //! Also tests the effect that a single sample can have on a privatizer.
 
 use super::{
-    Choice, Clip, GeneralizedGaussian, Gradient, GradientQuery, IsotropicGaussian, LaplaceVector, NoNoise, PrefixGradients,
-    Sample, SampleClip, Start, VectorNoise, VertexChoice, Vertices,
+    Clip, GeneralizedGaussian, Gradient, GradientQuery, IsotropicGaussian, NoNoise, PrefixGradients, Sample, SampleClip, Start,
+    VectorNoise,
 };
 use crate::Raw;
 use crate::streams::tree::Tree;
@@ -95,44 +95,6 @@ fn planted_laws_are_caught() {
     let deviation = (sum.iter().map(|x| (x - mean).powi(2)).sum::<f64>() / f64::from(count)).sqrt();
     let gap = mean - coordinate_variance(1.0, 21.0, n);
     assert!(5.0 < (gap / deviation).abs() * f64::from(count).sqrt(), "{gap}");
-}
-
-/// Checks the law of the exponential mechanism by one draw.
-/// It is the law of the least score after Gumbel noise. Shares are compared with `exp(-score/scale)` over 40 000 draws, to five
-/// standard errors (below 1e-6 each, 4 figures).
-#[test]
-fn choices_have_the_exponential_law() {
-    #[derive(Debug)]
-    struct Fixed;
-    impl Vertices for Fixed {
-        fn count(&self) -> usize {
-            4
-        }
-        fn scores(&self, _direction: &[f64], out: &mut [f64]) {
-            out.copy_from_slice(&[0.0, 1.0, -0.5, 3.0]);
-        }
-    }
-    let shares: Vec<f64> = [0.0, 1.0, -0.5, 3.0].iter().map(|s: &f64| (-s / 0.8).exp()).collect();
-    let total: f64 = shares.iter().sum();
-    let count = 40_000;
-    let share_of = |choice: fn() -> Choice| {
-        let mut stream = stream(5);
-        let mut counts = [0_u32; 4];
-        for _ in 0..count {
-            let mut stream_of_one = VertexChoice::new(Arc::new(Line), 1, Start::Half, None, Arc::new(Fixed), choice());
-            stream_of_one.round += 1;
-            counts[*stream_of_one.choose(&mut stream).value()] += 1;
-        }
-        let z = |(count_here, share): (&u32, &f64)| {
-            let p = share / total;
-            (f64::from(*count_here) / f64::from(count) - p) / (p * (1.0 - p) / f64::from(count)).sqrt()
-        };
-        counts.iter().zip(&shares).map(z).fold(0.0_f64, |worst, z| worst.max(z.abs()))
-    };
-    assert!(share_of(|| Choice::Exponential { scale: 0.8 }) < 5.0);
-    // Twice the scale, and Laplace noise of the same scale, are detected.
-    assert!(5.0 < share_of(|| Choice::Exponential { scale: 1.6 }));
-    assert!(5.0 < share_of(|| Choice::Noisy(Box::new(LaplaceVector { scale: 0.8 }))));
 }
 
 /// Computes the gradient of `theta x - y`, of any size.

@@ -45,7 +45,7 @@ pub struct VertexChoice {
     direction: Vec<f64>,
     scores: Vec<f64>,
     noise: Vec<f64>,
-    pub(super) round: u64,
+    round: u64,
 }
 
 impl VertexChoice {
@@ -77,10 +77,6 @@ impl VertexChoice {
         self.round += 1;
         let leaf = self.leaf.recursive(query, [sample.open()], self.round, self.start);
         self.sum.iter_mut().zip(leaf).for_each(|(sum, leaf)| *sum += leaf);
-        self.choose(stream)
-    }
-
-    pub(super) fn choose(&mut self, stream: &mut Stream) -> Released<usize> {
         let t = self.round as f64;
         self.direction.iter_mut().zip(&self.sum).for_each(|(direction, sum)| *direction = sum / (t + 1.0));
         self.vertices.scores(&self.direction, &mut self.scores);

@@ -44,7 +44,7 @@ pub enum CalibratedInteractions {
     /// No mechanism.
     Unchanged(Calibration),
     /// Running sums.
-    Sums(InteractionSums),
+    Sums(Box<InteractionSums>),
     /// Choices.
     Choices(ArmMechanism),
 }
@@ -77,13 +77,11 @@ impl InteractionNeed {
                     rounds: facts.rounds,
                     context_length: need.context_length,
                     range,
-                    calibration: request.calibration,
-                    mechanism: request.mechanism,
+                    request: *request,
                     budget,
-                    participation: request.budget.participation,
                     local: need.local,
                 })
-                .map(CalibratedInteractions::Sums)
+                .map(|sums| CalibratedInteractions::Sums(Box::new(sums)))
             }
         }
     }

@@ -24,8 +24,8 @@ use crate::streams::own::Own;
 use crate::streams::{Factorisation, PrefixSums, columns};
 use crate::sums::privunit;
 use crate::{
-    Budget, Calibration, Claim, ClaimUnit, Delta, Epsilon, Event, Ledger, Protects, Raw, Refusal, ReleaseCounts, Released,
-    Request, Scale, automatic_for_streams,
+    Budget, Claim, ClaimUnit, Delta, Epsilon, Event, Ledger, Protects, Raw, Refusal, ReleaseCounts, Released, Request, Scale,
+    automatic_for_streams,
 };
 use std::sync::Arc;
 
@@ -42,14 +42,11 @@ pub struct SumsTerms {
     pub context_length: f64,
     /// Range of rewards, enforced.
     pub range: (f64, f64),
-    /// How the paper's formulas are calibrated.
-    pub calibration: Calibration,
-    /// `auto`, `tree`, `honaker`, `blt`, `sqrt-toeplitz`, `banded-toeplitz` or `normalised-toeplitz`; `auto`, `local-gaussian` or `privunit` where `local`.
-    pub mechanism: &'static str,
+    /// Calibration, participation and mechanism: `auto`, `tree`, `honaker`, `blt`, `sqrt-toeplitz`, `banded-toeplitz` or
+    /// `normalised-toeplitz`; `auto`, `local-gaussian` or `privunit` where `local`.
+    pub request: Request,
     /// Privacy budget.
     pub budget: (Epsilon, Delta),
-    /// How often one user takes part.
-    pub participation: Participation,
     /// True if every user adds their own noise.
     pub local: bool,
 }
@@ -79,11 +76,11 @@ impl InteractionSums {
     /// # Errors
     /// A refusal of a mechanism or budget that does not fit.
     pub fn calibrated(terms: SumsTerms) -> Result<Self, Refusal> {
-        if !terms.local || terms.mechanism != "auto" || !terms.calibration.redesigns() {
+        if !terms.local || terms.request.mechanism != "auto" || !terms.request.calibration.redesigns() {
             return Self::named(terms);
         }
-        let gaussian = Self::named(SumsTerms { mechanism: "local-gaussian", ..terms.clone() });
-        let sphere = Self::named(SumsTerms { mechanism: privunit::ENTRY.name, ..terms });
+        let of = |mechanism| Self::named(SumsTerms { request: Request { mechanism, ..terms.request }, ..terms.clone() });
+        let (gaussian, sphere) = (of("local-gaussian"), of(privunit::ENTRY.name));
         match (gaussian, sphere) {
             (Ok(gaussian), Ok(sphere)) => Ok(if gaussian.sigma() < sphere.sigma() { gaussian } else { sphere }),
             (gaussian, sphere) => sphere.or(gaussian),
@@ -95,14 +92,15 @@ impl InteractionSums {
         let releases = terms.due.len().max(1) as u64;
         let protects = if terms.local { Protects::LocalSums } else { Protects::JointSums };
         let ends = terms.due.iter().scan(0, |before, &end| Some(end - std::mem::replace(before, end)));
-        let once = terms.local || terms.participation.is_once();
-        let rows = if once { Participation::ONCE } else { terms.participation.in_rows_of(ends.max().unwrap_or(1)) };
-        let name = automatic_for_streams(terms.mechanism, protects, terms.calibration, rows, releases);
+        let once = terms.local || terms.request.budget.participation.is_once();
+        let rows =
+            if once { Participation::ONCE } else { terms.request.budget.participation.in_rows_of(ends.max().unwrap_or(1)) };
+        let name = automatic_for_streams(terms.request.mechanism, protects, terms.request.calibration, rows, releases);
         if terms.local && !matches!(name, "local-gaussian" | "privunit") {
             let message = format!("`{name}` is noise of a trusted curator, and here everybody adds their own");
             return Err(Refusal::new("mechanism", message, "`auto`, `local-gaussian`, `privunit` or `none`"));
         }
-        if !terms.calibration.corrects() && !matches!(name, "tree" | "local-gaussian") {
+        if !terms.request.calibration.corrects() && !matches!(name, "tree" | "local-gaussian") {
             return Err(Refusal::new("mechanism", "the paper prints the tree and no other mechanism", "`tree`, or `auto`"));
         }
         let found = Factor::named(name);
@@ -121,7 +119,7 @@ impl InteractionSums {
                 ));
             }
         };
-        let budget = Budget { participation: terms.participation, ..terms.budget.into() };
+        let budget = Budget { participation: terms.request.budget.participation, ..terms.budget.into() };
         // Users who add their own noise make a release in each participation.
         let answers = if terms.local { libm::sqrt(budget.releases() as f64) } else { 1.0 };
         let columns = answers * columns(factorisation.as_ref(), rows);
@@ -130,14 +128,14 @@ impl InteractionSums {
         let (length, reach) = (terms.context_length, lo.abs().max(hi.abs()));
         // A length that exceeds the bound by a rounding error is shortened by that error.
         let as_given = GramClip { length, whole: length, ..GramClip::unit(Some(terms.range), 0.0) };
-        let (clip, reward_bound) = if terms.calibration.redesigns() {
+        let (clip, reward_bound) = if terms.request.calibration.redesigns() {
             // For y in [-1/2, 1/2] the effective sensitivity is 1.25 (erratum E7, `docs/privacy.md`).
             (GramClip { centre, reward_unit: 2.0 * half, feature_unit: length, ..as_given }, 0.5)
         } else {
             (as_given, reach)
         };
         let claim = |budget: Budget, event: Event, noise_formula: String| {
-            let request = Request { mechanism: name, calibration: terms.calibration, budget, clip: Some(terms.range) };
+            let request = Request { mechanism: name, budget, clip: Some(terms.range), ..terms.request };
             let unit = ClaimUnit::Interaction { clip: request.clip, local: terms.local };
             let note = format!(
                 "contexts are shortened to length {length}; sums are released after {} of {} rounds",
@@ -176,7 +174,7 @@ impl InteractionSums {
         let formula = format!("{}, never below what the claim needs", printed.formula);
         let least = "sigma = 1.25 |columns| sigma_AG(epsilon, delta), contexts and rewards in their units (E7)";
         let printed = (printed.clone(), Scale { formula, ..printed });
-        let Scale { size: sigma, formula } = release.scale(terms.calibration, terms.budget, columns, least, printed)?;
+        let Scale { size: sigma, formula } = release.scale(terms.request.calibration, terms.budget, columns, least, printed)?;
         let claim = claim(budget, release.event(sigma), format!("sigma = {sigma:.6}: {formula}"));
         Ok(Self { terms, noise: GramStream::new(factorisation, sigma), own: None, clip, claim })
     }
@@ -210,7 +208,9 @@ impl InteractionSums {
     pub fn privatizer(&self) -> Box<dyn InteractionPrivatizer> {
         let layout = self.terms.layout;
         let sums = match self.own.as_deref() {
-            Some(&item) => HeldSums::Own(OwnItems { item, sum: vec![0.0; layout.len()], entries: Vec::new(), draws: Vec::new() }),
+            Some(&item) => {
+                HeldSums::Own(OwnItems { item, sum: vec![0.0; layout.shape().len()], entries: Vec::new(), draws: Vec::new() })
+            }
             None => HeldSums::Noisy(self.noise.sums(layout.shape())),
         };
         Box::new(InteractionSumsPrivatizer {

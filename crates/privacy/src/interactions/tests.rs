@@ -4,11 +4,10 @@ use super::choices::{ArmChoices, ChoiceBounds, ChoiceLaw, ChoiceTerms};
 use super::contract::ArmStep;
 use super::sums::{InteractionSums, SumsTerms};
 use super::{InteractionPrivatizer, InteractionSignal, Link, seal};
-use crate::accounting::sensitivity::Participation;
 use crate::accounting::sensitivity::{Relation, gram_and_reward_mu_squared};
 use crate::gradients::Start;
 use crate::gram::GramLayout;
-use crate::{Calibration, Delta, Epsilon, Guarantee, Raw, Refusal};
+use crate::{Calibration, Delta, Epsilon, Guarantee, Raw, Refusal, Request};
 use privateer_numerics::rng::{Purpose, Stream, Streams};
 
 fn stream(trial: u64) -> Stream {
@@ -18,14 +17,12 @@ fn stream(trial: u64) -> Stream {
 fn terms(calibration: Calibration, mechanism: &'static str, epsilon: f64) -> SumsTerms {
     let rounds = 40;
     SumsTerms {
-        participation: Participation::ONCE,
         layout: GramLayout { n_blocks: 3, dimension: 2, joint: calibration != Calibration::Tight },
         due: (1..=rounds).collect(),
         rounds,
         context_length: 2.0,
         range: (-1.0, 3.0),
-        calibration,
-        mechanism,
+        request: Request { mechanism, calibration, ..Request::NONE },
         budget: (Epsilon::try_from(epsilon).expect("a budget"), Delta::try_from(0.01).expect("a probability")),
         local: false,
     }
@@ -40,7 +37,7 @@ fn sums(terms: SumsTerms) -> Result<InteractionSums, Refusal> {
 fn packed_sums_are_the_dense_ones() {
     for joint in [false, true] {
         let layout = GramLayout { n_blocks: 3, dimension: 2, joint };
-        let mut entries = vec![0.0; layout.len()];
+        let mut entries = vec![0.0; layout.shape().len()];
         let (n, mut dense, mut vector) = (6, vec![0.0; 36], vec![0.0; 6]);
         for (arm, z, y) in [(0, [1.0, 2.0], 3.0), (2, [-1.0, 0.5], 2.0), (1, [4.0, 5.0], -1.0), (2, [0.25, 8.0], 0.5)] {
             layout.add(&mut entries, arm, &z, y);
@@ -143,39 +140,6 @@ fn choices(law: ChoiceLaw) -> ChoiceTerms {
         bounds: Some(ChoiceBounds { entry: 1.0, range: (-1.0, 1.0), residual: 2.0, contribution: 4.0 }),
         synthetic: true,
     }
-}
-
-/// Checks that the vertices of one step follow weights `exp(-score/scale)`.
-/// Every share to five standard errors. Half of the scale is detected.
-#[test]
-fn choices_follow_their_weights() {
-    let n = 40_000;
-    let shares = |scale: f64| {
-        let mut shares = [0.0; 6];
-        for trial in 0..n {
-            let mut arms = ArmChoices::new(choices(ChoiceLaw::Gumbel { scale }));
-            let signal = arms.release(seal(&[1.0, -0.5, 0.0], 0, Raw::seal(1.0)), (&mut stream(trial)).into());
-            let InteractionSignal::Steps(&[ArmStep::Vertex(index), ArmStep::None]) = *signal.value() else {
-                panic!("{signal:?}")
-            };
-            shares[index] += 1.0 / n as f64;
-        }
-        shares
-    };
-    // d_1 = grad/2 = (0 - 1) x/2; vertex +e_j has score d_j.
-    let direction = [-0.5, 0.25, 0.0];
-    let weights: Vec<f64> =
-        direction.iter().map(|d| libm::exp(-d / 0.4)).chain(direction.iter().map(|d| libm::exp(d / 0.4))).collect();
-    let total: f64 = weights.iter().sum();
-    let off = |shares: [f64; 6]| {
-        let errors = shares.iter().zip(&weights).map(|(share, weight)| {
-            let p = weight / total;
-            (share - p).abs() / libm::sqrt(p * (1.0 - p) / n as f64)
-        });
-        errors.fold(0.0, f64::max)
-    };
-    assert!(off(shares(0.4)) < 5.0);
-    assert!(5.0 < off(shares(0.2)));
 }
 
 /// Checks that after the warm-up every arm steps in every round, with its own step count.

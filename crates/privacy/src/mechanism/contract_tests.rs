@@ -1,8 +1,8 @@
 //! Tests what every mechanism must satisfy, under every calibration.
 
 use super::law::{facts, request, stream};
-use super::{MECHANISMS, MechanismEntry, duchi, gaussian, hybrid, laplace, none};
-use crate::{Budget, Calibration, Delta, Event, Guarantee, Ledger, Query, Raw, Refusal, Request, RewardFacts, Signal};
+use super::{MECHANISMS, MechanismEntry, duchi, gaussian, hybrid, laplace};
+use crate::{Budget, Calibration, Delta, Guarantee, Ledger, Query, Raw, Refusal, Request, RewardFacts};
 
 fn budget(epsilon: f64) -> Budget {
     Budget::new(Some(epsilon), Some(1e-5)).expect("a budget")
@@ -38,18 +38,6 @@ fn what_is_claimed_is_delivered() {
             }
         }
     }
-}
-
-#[test]
-fn none_is_not_private() {
-    let mut bare = request("none", Calibration::Tight, 1.0);
-    bare.budget = Budget::default();
-    let built = (none::ENTRY.build)(&bare, &RewardFacts { noise_bound: None, ..facts() }).expect("nothing can go wrong");
-    let ledger = built.ledger();
-    assert_eq!((ledger.guarantee, ledger.event, ledger.epsilon), (Guarantee::NotPrivate, Event::NonPrivate, None));
-    assert_eq!(ledger.delivered, "not private");
-    let released = built.privatizer().release(&Query::default(), Raw::seal(1e9), (&mut stream("none")).into());
-    assert_eq!(*released.value(), Signal::Reward(1e9));
 }
 
 /// Checks worst-case variances on [-1, 1] against an independent reference.

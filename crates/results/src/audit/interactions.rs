@@ -151,7 +151,7 @@ pub fn sums(mechanism: &'static str) -> Result<Vec<Case>, Error> {
         (", 4 participations", four, first, turned, "rounds 5 to 8 of one user, each in a release of its own"),
         (", 4 participations in one release", at_once, first, turned, "rounds 5 to 8 of one user, all in one release"),
     ];
-    let layout = GramLayout { n_blocks: SIZE, dimension: SIZE, joint: false };
+    let n = GramLayout { n_blocks: SIZE, dimension: SIZE, joint: false }.shape().len();
     // Points of one user that are released together are a sum, of which no cap is known.
     let cases = pairs.into_iter().filter(|(_, plan, ..)| mechanism != "privunit" || plan.releases == plan.rounds).map(
         |(suffix, plan, first, second, words)| {
@@ -159,7 +159,7 @@ pub fn sums(mechanism: &'static str) -> Result<Vec<Case>, Error> {
             let claim = claim_of(&calibrated.ledger(), count);
             let of = Arc::clone(calibrated);
             let play = move |side: Side, stream: &mut Stream, row: &mut [f64]| {
-                let mut parts = row.chunks_exact_mut(layout.len());
+                let mut parts = row.chunks_exact_mut(n);
                 let mut whole = true;
                 told(of.as_ref(), rounds, (from, count, side.pick(first, second)), stream, |_, signal| {
                     if let InteractionSignal::Sums { entries, .. } = signal {
@@ -177,17 +177,14 @@ pub fn sums(mechanism: &'static str) -> Result<Vec<Case>, Error> {
                 // What was released for the changed user's rounds: the steps of the sums.
                 let steps = move |side: Side, stream: &mut Stream, row: &mut [f64]| {
                     let whole = play(side, stream, row);
-                    let n = layout.len();
                     (n..row.len()).rev().for_each(|at| row[at] -= row[at - n]);
                     row.rotate_left((from as usize - 1) * n);
                     whole
                 };
-                let size = (layout.len(), releases as usize, count as usize);
+                let size = (n, releases as usize, count as usize);
                 return caps::case((name, pair), claim, (score, SIZE), size, steps);
             }
-            Case::discriminant(name, claim, pair, releases as usize * layout.len(), play)
-                .gaussian()
-                .source("docs/proofs/interactions.md")
+            Case::discriminant(name, claim, pair, releases as usize * n, play).gaussian().source("docs/proofs/interactions.md")
         },
     );
     Ok(cases.collect())

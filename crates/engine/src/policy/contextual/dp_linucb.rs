@@ -115,8 +115,8 @@ impl DpLinUcbPlan {
         });
         let mechanism = need.calibrated(facts, request)?;
         let CalibratedInteractions::Sums(sums) = &mechanism else { return Err(another_kind()) };
-        let SumsTerms { layout, context_length, calibration, due, .. } = sums.terms();
-        let (printed, releases) = (!calibration.corrects(), due.len() as u64);
+        let SumsTerms { layout, context_length, request, due, .. } = sums.terms();
+        let (printed, releases) = (!request.calibration.corrects(), due.len() as u64);
         // In the units of the sums: |z| <= l, rewards y = <z, theta'> with |theta'| <= S.
         let length = *context_length / sums.context_unit();
         let bound = facts.parameter_length * sums.context_unit() / sums.reward_unit();
