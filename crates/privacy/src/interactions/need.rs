@@ -46,7 +46,7 @@ pub enum CalibratedInteractions {
     /// Running sums.
     Sums(Box<InteractionSums>),
     /// Choices.
-    Choices(ArmMechanism),
+    Choices(Box<ArmMechanism>),
 }
 
 impl InteractionNeed {
@@ -55,7 +55,9 @@ impl InteractionNeed {
         request.check_participation(facts.rounds)?;
         match self {
             Self::Unchanged => Ok(CalibratedInteractions::Unchanged(request.calibration)),
-            Self::Choices(need) => ArmMechanism::calibrated(need, facts, request).map(CalibratedInteractions::Choices),
+            Self::Choices(need) => {
+                ArmMechanism::calibrated(need, facts, request).map(|choices| CalibratedInteractions::Choices(Box::new(choices)))
+            }
             Self::Sums(need) => {
                 let Some(budget) = request.budget_over(facts.rounds)? else {
                     return Err(Refusal::new("mechanism", "private sums need noise", "no `mechanism`, or `auto`"));

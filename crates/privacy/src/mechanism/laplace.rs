@@ -141,38 +141,16 @@ mod tests {
         build(&request, &RewardFacts { noise_bound: None, ..facts() })
     }
 
-    /// Checks that the log density ratio of two outputs never exceeds epsilon and attains it.
-    /// |z - clip(y)| changes by at most the length of the range, for all rewards y.
-    #[test]
-    fn density_ratio() {
-        for epsilon in [0.1, 1.0, 4.0] {
-            let built = build(&request("laplace", Calibration::Corrected, epsilon), &facts()).expect("a mechanism");
-            let scale = built.laplace_scale().expect("Laplace");
-            let window = Window::of(&request("laplace", Calibration::Corrected, epsilon), &facts()).expect("a range");
-            let worst = worst_log_ratio(window, scale);
-            assert!((worst - epsilon).abs() < 1e-12 * epsilon, "{worst} for {epsilon}");
-            // The planted fault: half of the noise.
-            assert!(epsilon * 1.9 < worst_log_ratio(window, 0.5 * scale));
-        }
-    }
-
-    fn worst_log_ratio(window: Window, scale: f64) -> f64 {
-        let inputs = [-1e300, -9.0, -2.0, -0.7, 0.0, 1.3, 2.0, 5.0, 1e300, f64::INFINITY, f64::NAN];
-        let log_density = |z: f64, y: f64| -(z - window.clip(y)).abs() / scale;
-        let mut worst = 0.0_f64;
-        for z in (-40..=40).map(|i| f64::from(i) * 0.25) {
-            let densities = inputs.map(|y| log_density(z, y));
-            let (least, most) = densities.iter().fold((0.0, f64::MIN), |(a, b), &d| (f64::min(a, d), f64::max(b, d)));
-            worst = worst.max(most - least);
-        }
-        worst
-    }
-
     #[test]
     fn printed_follows_the_letter() {
         let mechanism = build(&request("laplace", Calibration::AsPrinted, 0.5), &facts()).expect("a mechanism");
         // B = R = 1: 2 (1 + 1) / 0.5.
         assert_eq!(mechanism.laplace_scale(), Some(8.0));
+        let of =
+            |calibration| build(&request("laplace", calibration, 0.5), &facts()).expect("a mechanism").ledger().noise_formula;
+        let [printed, corrected, tight] = Calibration::ALL.map(of);
+        assert!(printed.starts_with("scale = 2 (B + R)/epsilon [Zhou2021"), "{printed}");
+        assert!(corrected == tight && tight.contains("hi - lo"), "{corrected} {tight}");
         assert_eq!(mechanism.clip(), Some((-2.0, 2.0)));
         // A hard range [0, 1] needs scale 1 and gets 4: private, with four times the needed noise (E2).
         let bernoulli = RewardFacts { range: Some((0.0, 1.0)), ..facts() };
