@@ -219,7 +219,7 @@ fn read_delta(py: Python<'_>, delta: Option<f64>) -> PyResult<Option<Delta>> {
     delta
         .map(Delta::try_from)
         .transpose()
-        .map_err(|why| named(py, "SpecError", &format!("delta is {}\nexpected a number above 0 and below 1", why.0)))
+        .map_err(|why| named(py, "SpecError", &format!("delta is {}\nexpected a number above 0 and below 1", why.value)))
 }
 
 /// Returns what each record has spent by the files of deployments, and notes.

@@ -31,11 +31,10 @@ pub struct LedgerArgs {
 }
 
 pub fn ledger(args: &LedgerArgs) -> Result<(), Error> {
-    let delta = args
-        .delta
-        .map(Delta::try_from)
-        .transpose()
-        .map_err(|why| Diagnostic::new(format!("`--delta` is {}", why.0)).expected("a number above 0 and below 1").error())?;
+    let delta =
+        args.delta.map(Delta::try_from).transpose().map_err(|why| {
+            Diagnostic::new(format!("`--delta` is {}", why.value)).expected("a number above 0 and below 1").error()
+        })?;
     if args.html.is_some() || args.csv.is_some() {
         let [state] = &args.files[..] else {
             let problem = Diagnostic::new(format!("{} files are named, and books are of one deployment", args.files.len()));

@@ -342,14 +342,14 @@ fn refuse_participations_beyond(rounds: u64, stated: (u64, u64), key: &str) -> R
 }
 
 fn total_epsilon(epsilon: f64) -> Result<Epsilon, Error> {
-    Epsilon::try_from(epsilon).map_err(|bad| refused("--epsilon", &bad.0.to_string(), "a finite number > 0"))
+    Epsilon::try_from(epsilon).map_err(|bad| refused("--epsilon", &bad.value.to_string(), "a finite number > 0"))
 }
 
 fn budget_delta(options: &AccountOptions) -> Result<Option<Delta>, Error> {
     match options.delta {
         None | Some(0.0) => Ok(None),
         Some(delta) => {
-            Delta::try_from(delta).map(Some).map_err(|bad| refused("--delta", &bad.0.to_string(), "a number >= 0 and < 1"))
+            Delta::try_from(delta).map(Some).map_err(|bad| refused("--delta", &bad.value.to_string(), "a number >= 0 and < 1"))
         }
     }
 }

@@ -83,8 +83,8 @@ pub fn curate(
     read: impl FnOnce(&[String]) -> Result<Vec<f64>, Error>,
     note: Note<'_>,
 ) -> Result<CuratedLedger, Error> {
-    let epsilon = Epsilon::try_from(options.epsilon).map_err(|bad| wrong("--epsilon", bad.0, "a finite number > 0"))?;
-    let delta = Delta::try_from(options.delta).map_err(|bad| wrong("--delta", bad.0, "a number > 0 and < 1"))?;
+    let epsilon = Epsilon::try_from(options.epsilon).map_err(|bad| wrong("--epsilon", bad.value, "a finite number > 0"))?;
+    let delta = Delta::try_from(options.delta).map_err(|bad| wrong("--delta", bad.value, "a number > 0 and < 1"))?;
     let numbers = PublicFile::of(options)?;
     let bound = numbers.bound;
     for (name, value) in [("--radius", options.radius), ("--bound", bound)] {
