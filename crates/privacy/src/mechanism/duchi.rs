@@ -112,6 +112,7 @@ pub(super) mod tests {
     };
     use super::*;
     use crate::noise::fits;
+    use crate::testing::epsilon as e;
 
     /// Returns the law as printed in [Wang2019, algorithm 1].
     pub(in super::super) fn law(epsilon: f64, input: f64) -> Law {
@@ -121,14 +122,10 @@ pub(super) mod tests {
         Law { atoms: vec![(-output, 1.0 - plus), (output, plus)], pieces: Vec::new() }
     }
 
-    fn coin(epsilon: f64) -> TwoPoint {
-        TwoPoint::new(Epsilon::try_from(epsilon).expect("a budget"))
-    }
-
     #[test]
     fn the_law_is_private_and_unbiased() {
         for epsilon in [0.1, 0.5, 1.0, 2.0, 4.0] {
-            let coin = coin(epsilon);
+            let coin = TwoPoint::new(e(epsilon));
             assert_private_and_unbiased(epsilon, coin.variance(), |input| law(epsilon, input));
             // The planted fault: probabilities for twice the budget.
             assert!(1.9 * epsilon < worst_log_ratio(|input| law(2.0 * epsilon, input)));
@@ -147,14 +144,14 @@ pub(super) mod tests {
 
     #[test]
     fn extremes_of_the_draw_stay_within_the_bound() {
-        let coin = coin(1.0);
+        let coin = TwoPoint::new(e(1.0));
         assert_eq!([coin.respond(1.0, 0.0), coin.respond(1.0, 1.0 - f64::EPSILON / 2.0)], [coin.output, -coin.output]);
     }
 
     #[test]
     fn the_exact_coin_is_private_and_unbiased() {
         for epsilon in [1e-6, 0.1, 1.0, 5.0, 12.0, 20.0] {
-            let bit = coin(epsilon);
+            let bit = TwoPoint::new(e(epsilon));
             let (high, low) = (bit.weight(1.0), 2 * WHOLE - bit.weight(1.0));
             assert_weights(epsilon, (high, low), 1e-6);
             assert_eq!(bit.weight(-1.0), low);
@@ -164,7 +161,7 @@ pub(super) mod tests {
                 assert!(((2.0 * p - 1.0) * bound - unit).abs() < 1e-9, "{epsilon} {unit}");
             }
         }
-        let bit = coin(1.0);
+        let bit = TwoPoint::new(e(1.0));
         let mut words = Entropy::seeded(8);
         let ups = (0..100_000).filter(|_| 0.0 < bit.draw_exact(0.5, &mut words)).count() as u64;
         let p = bit.weight(0.5) as f64 / (2 * WHOLE) as f64;

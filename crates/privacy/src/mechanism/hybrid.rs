@@ -153,19 +153,16 @@ mod tests {
     use super::super::law::{Law, assert_private_and_unbiased, assert_proxies, assert_sampler_follows, worst_log_ratio};
     use super::super::{duchi, piecewise};
     use super::*;
+    use crate::testing::epsilon as e;
 
     fn law(epsilon: f64, share: f64, input: f64) -> Law {
         piecewise::tests::law(epsilon, input).mixed(share, &duchi::tests::law(epsilon, input))
     }
 
-    fn mixture(epsilon: f64) -> Mixture {
-        Mixture::new(Epsilon::try_from(epsilon).expect("a budget"))
-    }
-
     #[test]
     fn the_law_is_private_and_unbiased() {
         for epsilon in [0.1, 0.5, 0.7, 1.0, 2.0, 4.0] {
-            let mixture = mixture(epsilon);
+            let mixture = Mixture::new(e(epsilon));
             assert_private_and_unbiased(epsilon, mixture.worst_variance, |input| law(epsilon, mixture.density_share, input));
             assert!(1.9 * epsilon < worst_log_ratio(|input| law(2.0 * epsilon, 0.5, input)));
             for input in [-1.0, -0.3, 0.0, 0.8, 1.0] {
@@ -196,7 +193,7 @@ mod tests {
         let printed =
             libm::log((-5.0 + 2.0 * libm::cbrt(6353.0 - 405.0 * root) + 2.0 * libm::cbrt(6353.0 + 405.0 * root)) / 27.0);
         assert!((threshold() - printed).abs() < 1e-13, "{} for {printed}", threshold());
-        let (below, above) = (mixture(threshold()), mixture(threshold() * (1.0 + 1e-12)));
+        let (below, above) = (Mixture::new(e(threshold())), Mixture::new(e(threshold() * (1.0 + 1e-12))));
         assert_eq!(below.density_share, 0.0);
         assert!(0.0 < above.density_share);
         assert!((below.worst_variance - above.worst_variance).abs() < 1e-10 * below.worst_variance);

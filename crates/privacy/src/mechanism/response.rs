@@ -162,10 +162,7 @@ impl UnitRandomiser for Response {
 mod tests {
     use super::super::law::{Law, assert_private_and_unbiased, assert_proxies, assert_weights, worst_log_ratio};
     use super::*;
-
-    fn response(epsilon: f64) -> Response {
-        Response::new(Epsilon::try_from(epsilon).expect("a budget"))
-    }
+    use crate::testing::epsilon as e;
 
     /// Returns the law by its definition: rounding, then randomised response on k levels.
     fn law(epsilon: f64, levels: u64, input: f64) -> Law {
@@ -181,7 +178,7 @@ mod tests {
     #[test]
     fn the_law_is_private_and_unbiased() {
         for (epsilon, levels) in [(0.1, 2), (1.0, 2), (2.0, 3), (4.0, 5)] {
-            let response = response(epsilon);
+            let response = Response::new(e(epsilon));
             assert_eq!(response.levels, levels, "{epsilon}");
             let found = worst_log_ratio(|input| law(epsilon, levels, input));
             assert!((found - epsilon).abs() < 1e-12, "{epsilon}: {found}");
@@ -204,7 +201,7 @@ mod tests {
     #[test]
     fn the_levels_have_the_least_worst_variance() {
         for epsilon in [1e-3, 0.5, 1.5, 2.0, 4.0, 9.0, 20.0] {
-            let found = response(epsilon);
+            let found = Response::new(e(epsilon));
             for levels in [2, 3, 4, 5, 11, 64] {
                 let variance = |input: f64| {
                     let law = law(epsilon, levels, input);
@@ -228,7 +225,7 @@ mod tests {
     #[test]
     fn exact_answers_are_private_and_unbiased() {
         for epsilon in [1e-6, 0.1, 1.0, 4.0, 12.0, 20.0] {
-            let response = response(epsilon);
+            let response = Response::new(e(epsilon));
             let (own, other) = response.weights();
             assert_weights(epsilon, (own, other), 1e-5);
             let levels = response.levels;

@@ -258,10 +258,7 @@ mod tests {
     use super::super::law::{Law, assert_proxies, assert_sampler_follows, assert_weights};
     use super::super::piecewise::tests::square;
     use super::*;
-
-    fn warped(epsilon: f64) -> Warped {
-        Warped::new(Epsilon::try_from(epsilon).expect("a budget"))
-    }
+    use crate::testing::epsilon as e;
 
     /// Returns the integer weights of a cell of the window and of each other.
     fn weights(warped: &Warped) -> (u64, u64) {
@@ -289,7 +286,7 @@ mod tests {
     #[test]
     fn exact_answers_are_private_and_unbiased() {
         for epsilon in [1e-6, 0.1, 0.9, 1.0, 1.5, 2.0, 4.0, 8.0, 12.0, 20.0] {
-            let warped = warped(epsilon);
+            let warped = Warped::new(e(epsilon));
             let (high, low) = weights(&warped);
             assert_weights(epsilon, (high, low), 1e-5);
             assert!(2 * warped.window <= CELLS, "opposite inputs have windows that do not meet");
@@ -325,7 +322,7 @@ mod tests {
             (6.0, 0.027155),
             (8.0, 0.0065149),
         ] {
-            let ratio = warped(epsilon).worst_variance / least;
+            let ratio = Warped::new(e(epsilon)).worst_variance / least;
             assert!((0.999..1.015).contains(&ratio), "{epsilon}: {ratio}");
         }
     }
@@ -333,7 +330,7 @@ mod tests {
     #[test]
     fn draws_follow_the_law() {
         for epsilon in [0.1, 1.0, 2.0, 4.0, 8.0] {
-            let warped = warped(epsilon);
+            let warped = Warped::new(e(epsilon));
             for input in [-1.0, -0.3, 0.0, 0.8, 1.0] {
                 let first = warped.place(input).0;
                 for (rounding, up) in [(0.0, 1.0), (1.0, 0.0)] {
