@@ -4,7 +4,7 @@
 //! randomisers' proofs suffice: clipping and scaling act before and after the randomiser, so neither changes its guarantee.
 
 use super::RewardMechanism;
-use super::window::{Window, exponential_epsilon, representable};
+use super::window::{Window, representable, resolvable};
 use crate::noise::{Entropy, Noise, ReleaseError, SamplerLaw};
 use crate::{Claim, ClaimUnit, Epsilon, Event, Ledger, Privatizer, Query, Raw, Refusal, Released, Request, RewardFacts, Signal};
 use privateer_numerics::rng::Stream;
@@ -56,7 +56,7 @@ struct OnWindow<R> {
 
 /// Calibrates the mechanism, equally under all calibrations: the papers print Laplace noise only.
 pub(super) fn build<R: UnitRandomiser>(request: &Request, facts: &RewardFacts) -> Result<Arc<dyn RewardMechanism>, Refusal> {
-    let epsilon = exponential_epsilon(request)?;
+    let epsilon = resolvable(request, request.answer_epsilon()?)?;
     let window = Window::of(request, facts)?;
     let built = OnWindow { request: request.at(None), epsilon, window, randomiser: R::new(epsilon) };
     representable(request, built.noise_variance())?;

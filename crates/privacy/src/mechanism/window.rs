@@ -89,12 +89,7 @@ const LEAST_EPSILON: f64 = 1e-6;
 /// Above it, `e^epsilon` nears the largest f64, and almost no noise remains.
 const GREATEST_EPSILON: f64 = 700.0;
 
-/// Returns the checked epsilon of one answer of a mechanism whose probabilities are functions of `e^epsilon`.
-pub(super) fn exponential_epsilon(request: &Request) -> Result<Epsilon, Refusal> {
-    resolvable(request, request.answer_epsilon()?)
-}
-
-/// Returns this epsilon of the request, of one answer or of all, checked as [`exponential_epsilon`] does.
+/// Returns this epsilon of the request, of one answer or of all; refuses one outside 1e-6 to 700.
 pub(super) fn resolvable(request: &Request, epsilon: Epsilon) -> Result<Epsilon, Refusal> {
     if (LEAST_EPSILON..=GREATEST_EPSILON).contains(&epsilon.get()) {
         return Ok(epsilon);
