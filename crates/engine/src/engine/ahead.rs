@@ -6,14 +6,16 @@
 //! all rounds again on the way: one difference ends the run.
 
 use super::decide::decide;
-use super::player::Player;
+use super::lockstep::LockstepTrials;
+use super::observer::{Observer, TrialEnd};
+use super::player::{Player, Players};
 use super::reward_source::RewardSource;
+use super::rounds::Trials;
 use super::scoring_error;
 use crate::policy::Proposal;
-use privateer_backend::{Ahead, Domain, LaneJob, LaneRound, MOST_ROUNDS, Screen};
+use privateer_backend::{Ahead, Counters, Domain, LaneJob, LaneRound, MOST_ROUNDS, Screen};
 use privateer_config::error::Error;
 use privateer_gp::score::{Candidates, TrialScore};
-use privateer_privacy::{Released, Signal};
 use std::collections::VecDeque;
 use std::sync::Arc;
 
@@ -47,8 +49,6 @@ struct AheadTrial {
     named: VecDeque<u32>,
     /// Rounds that the lane has not been told.
     untold: Vec<LaneRound>,
-    /// Points and signals that the policy has not been told.
-    pending: Vec<(usize, Released<Signal>)>,
     has_begun: bool,
     /// Whether the trial is screened for good, once no named point is left.
     leaves: bool,
@@ -62,8 +62,90 @@ struct AheadTrial {
     screen: Option<Box<dyn Screen>>,
 }
 
+/// Holds trials that a device screens, and the lanes in which it plays their rounds ahead, if it does.
+pub(super) struct DeviceTrials {
+    pub(super) lockstep: LockstepTrials,
+    ahead: Option<AheadPart>,
+}
+
+impl DeviceTrials {
+    pub(super) fn new(lockstep: LockstepTrials) -> Self {
+        Self { lockstep, ahead: None }
+    }
+
+    /// Returns whether lanes could play the rounds of all trials.
+    pub(super) fn suit(&mut self, n_rounds: u64) -> bool {
+        let Players { players, decider, .. } = &mut self.lockstep.players;
+        let mut trials = players.iter_mut().zip(&self.lockstep.sources);
+        decider.is_screened() && trials.all(|(player, source)| suits(player, source, n_rounds))
+    }
+
+    /// Lets lanes play the rounds of all trials ahead, before the first round.
+    ///
+    /// * `first` — lane of the first trial
+    pub(super) fn go_ahead(&mut self, lanes: Arc<Ahead>, domain: Arc<dyn Domain>, first: usize, n_rounds: u64) {
+        let trials = self.lockstep.sources.iter().map(|_| AheadTrial::new()).collect();
+        self.ahead = Some(AheadPart { lanes, domain, first, n_rounds, trials, n_rounds_ahead: 0 });
+    }
+
+    /// Returns whether the coming round waits for a device.
+    pub(super) fn wait(&self) -> bool {
+        self.lockstep.players.is_on_device() && self.ahead.as_ref().is_none_or(AheadPart::waits)
+    }
+}
+
+impl Trials for DeviceTrials {
+    type Row = <LockstepTrials as Trials>::Row;
+
+    fn propose(&mut self, round: u64) -> Result<(), Error> {
+        if let Some(ahead) = &mut self.ahead {
+            ahead.begin(round, &mut self.lockstep.players.players, &self.lockstep.sources)?;
+        }
+        self.lockstep.propose(round)
+    }
+
+    fn decide(&mut self) -> Result<(), Error> {
+        self.lockstep.decide()?;
+        match &mut self.ahead {
+            Some(ahead) => ahead.decide(&mut self.lockstep.players),
+            None => Ok(()),
+        }
+    }
+
+    fn learn(&mut self, round: u64, observer: &dyn Observer) -> Result<(), Error> {
+        self.lockstep.learn(round, observer)?;
+        if let Some(ahead) = &mut self.ahead {
+            ahead.learned(&self.lockstep.players.points, &self.lockstep.released);
+        }
+        Ok(())
+    }
+
+    fn count(&mut self, round: u64) {
+        self.lockstep.count(round);
+    }
+
+    fn row(&mut self, place: usize) -> Result<(Option<usize>, Self::Row), Error> {
+        if let Some(ahead) = &mut self.ahead {
+            ahead.catch_up(place, &mut self.lockstep.players.players[place], false)?;
+        }
+        self.lockstep.row(place)
+    }
+
+    fn end(mut self) -> Result<(Counters, Vec<TrialEnd>), Error> {
+        let mut n_rounds_ahead = 0;
+        if let Some(ahead) = &mut self.ahead {
+            ahead.end(&mut self.lockstep.players.players)?;
+            n_rounds_ahead = ahead.n_rounds_ahead;
+        }
+        let (mut counters, ends) = self.lockstep.end()?;
+        counters.rounds += n_rounds_ahead;
+        counters.candidates += n_rounds_ahead;
+        Ok((counters, ends))
+    }
+}
+
 /// The trials of a part that go ahead.
-pub(super) struct AheadPart {
+struct AheadPart {
     lanes: Arc<Ahead>,
     domain: Arc<dyn Domain>,
     /// Lane of the first trial.
@@ -71,23 +153,22 @@ pub(super) struct AheadPart {
     n_rounds: u64,
     trials: Vec<AheadTrial>,
     /// Rounds without a screen: lanes or the host have decided them.
-    pub(super) n_rounds_ahead: u64,
+    n_rounds_ahead: u64,
 }
 
 /// Returns whether a lane could play the trial's rounds.
-pub(super) fn suits(player: &mut Player, source: &RewardSource, n_rounds: u64) -> bool {
+fn suits(player: &mut Player, source: &RewardSource, n_rounds: u64) -> bool {
     let is_known = player.policy.factor_ahead(n_rounds).is_some() && source.ahead(0).is_some();
     let is_whole = player.set.is_none() && player.plays.is_none();
     is_known && is_whole && player.policy.scores().is_some_and(|model| model.visited().is_some() && model.table().is_none())
 }
 
-impl AheadPart {
-    pub(super) fn new(lanes: Arc<Ahead>, domain: Arc<dyn Domain>, first: usize, n_rounds: u64, n_trials: usize) -> Self {
-        let trial = || AheadTrial {
+impl AheadTrial {
+    fn new() -> Self {
+        Self {
             coming: AheadRound::Screened,
             named: VecDeque::new(),
             untold: Vec::new(),
-            pending: Vec::new(),
             has_begun: false,
             leaves: false,
             n_asked: MOST_ROUNDS,
@@ -95,12 +176,13 @@ impl AheadPart {
             changes: 0,
             last: None,
             screen: None,
-        };
-        Self { lanes, domain, first, n_rounds, trials: (0..n_trials).map(|_| trial()).collect(), n_rounds_ahead: 0 }
+        }
     }
+}
 
+impl AheadPart {
     /// Begins a round: takes points that lanes have named, or asks for more.
-    pub(super) fn begin(&mut self, round: u64, players: &mut [Player], sources: &[RewardSource]) -> Result<(), Error> {
+    fn begin(&mut self, round: u64, players: &mut [Player], sources: &[RewardSource]) -> Result<(), Error> {
         for (place, (player, source)) in players.iter_mut().zip(sources).enumerate() {
             self.trials[place].coming = self.coming(place, round, player, source);
             player.is_ahead = self.trials[place].coming != AheadRound::Screened;
@@ -146,12 +228,12 @@ impl AheadPart {
     }
 
     /// Returns whether a trial waits for a device.
-    pub(super) fn waits(&self) -> bool {
+    fn waits(&self) -> bool {
         self.trials.iter().any(|trial| matches!(trial.coming, AheadRound::Asked(_) | AheadRound::Screened))
     }
 
     /// Writes the points of the trials that go ahead; the host decides what lanes leave to it.
-    pub(super) fn finish(&mut self, players: &mut [Player], points: &mut [usize]) -> Result<(), Error> {
+    fn decide(&mut self, Players { players, points, .. }: &mut Players) -> Result<(), Error> {
         for (place, (player, point)) in players.iter_mut().zip(points).enumerate() {
             if let AheadRound::Asked(asked) = self.trials[place].coming {
                 self.trials[place].coming = match self.answer(place, asked)? {
@@ -168,7 +250,10 @@ impl AheadPart {
                     trial.last = Some(named);
                     *point = named as usize;
                 }
-                AheadRound::Decided(decided) => *point = decided as usize,
+                AheadRound::Decided(decided) => {
+                    *point = decided as usize;
+                    player.is_ahead = false;
+                }
                 AheadRound::Screened | AheadRound::Asked(_) => {}
             }
         }
@@ -214,34 +299,28 @@ impl AheadPart {
         Ok(point)
     }
 
-    /// Takes a released reward of a trial's round; returns whether the policy must be told now.
-    pub(super) fn learned(&mut self, place: usize, point: usize, signal: &Released<Signal>) -> bool {
-        let trial = &mut self.trials[place];
-        if !matches!(trial.coming, AheadRound::Named(_)) && !trial.leaves {
-            match signal.reward() {
-                Some(reward) => trial.untold.push(LaneRound::Forced { point: point as u32, reward }),
-                None => trial.leaves = true,
+    /// Takes the released rewards of a round, of which lanes are told those that they have not named the points of.
+    fn learned(&mut self, points: &[usize], released: &[Option<f64>]) {
+        for ((trial, &point), reward) in self.trials.iter_mut().zip(points).zip(released) {
+            if !matches!(trial.coming, AheadRound::Named(_)) && !trial.leaves {
+                match *reward {
+                    Some(reward) => trial.untold.push(LaneRound::Forced { point: point as u32, reward }),
+                    None => trial.leaves = true,
+                }
             }
         }
-        match trial.coming {
-            AheadRound::Named(_) => trial.pending.push((point, signal.clone())),
-            _ => return true,
-        }
-        false
     }
 
     /// Tells the policy of a trial what it has not been told; chooses the points again in every 64th trial, and if asked to.
-    ///
-    /// # Errors
-    /// If a point would have been chosen otherwise.
-    pub(super) fn catch_up(&mut self, place: usize, player: &mut Player, is_checked: bool) -> Result<(), Error> {
+    fn catch_up(&mut self, place: usize, player: &mut Player, is_checked: bool) -> Result<(), Error> {
         let trial = &mut self.trials[place];
         let is_sampled = player.number.is_multiple_of(CHECKED);
-        if trial.pending.is_empty() {
+        let pending = std::mem::take(&mut player.pending);
+        if pending.is_empty() {
             return Ok(());
         }
         let mut host = (is_checked || is_sampled).then(|| trial.screen.take().unwrap_or_else(|| self.domain.open_on_host()));
-        for (point, signal) in trial.pending.drain(..) {
+        for (point, signal) in pending {
             if let Some(screen) = &mut host {
                 let expected = chosen(player, screen.as_mut())?;
                 if expected as usize != point {
@@ -258,10 +337,7 @@ impl AheadPart {
     }
 
     /// Tells the policies of all trials that choose every round again what they have not been told.
-    ///
-    /// # Errors
-    /// As [`AheadPart::catch_up`].
-    pub(super) fn end(&mut self, players: &mut [Player]) -> Result<(), Error> {
+    fn end(&mut self, players: &mut [Player]) -> Result<(), Error> {
         for (place, player) in players.iter_mut().enumerate() {
             if player.number.is_multiple_of(CHECKED) {
                 self.catch_up(place, player, true)?;

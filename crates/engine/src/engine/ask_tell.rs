@@ -1,12 +1,13 @@
 //! Runs trials of a cell whose rewards the caller measures: ask for one point in each trial, tell one reward for each.
 
-use super::lockstep::LockstepPart;
+use super::lockstep::LockstepTrials;
 use super::prepare::Preparation;
 use super::ready_cell::ReadyCell;
+use super::rounds::Trials;
 use crate::spec::CellPlan;
 use privateer_config::error::{Diagnostic, Error};
 use privateer_config::memory::allow;
-use privateer_privacy::{Ledger, Raw};
+use privateer_privacy::Ledger;
 use serde::{Deserialize, Serialize};
 use std::ops::Range;
 
@@ -45,7 +46,7 @@ use std::ops::Range;
 /// ```
 pub struct AskTell {
     cell: ReadyCell,
-    part: LockstepPart,
+    trials: LockstepTrials,
     state: AskTellState,
 }
 
@@ -82,10 +83,10 @@ impl AskTell {
         let cell = preparation.listed(plan)?;
         let (first, n_trials) = (trials.start, trials.end.saturating_sub(trials.start));
         allow(cell.memory_bytes, &format!("{n_trials} trials"), LEAST_TRIAL * n_trials as f64, "ask for fewer trials")?;
-        let part = LockstepPart::start(&cell, trials, false)?;
+        let trials = LockstepTrials::start(&cell, trials, cell.open_screen(n_trials as usize, false))?;
         let spec_hash = preparation.spec_hash().to_owned();
         let state = AskTellState { spec_hash, cell: plan.index, first, n_trials, told: Vec::new(), is_asked: false };
-        Ok(Self { cell, part, state })
+        Ok(Self { cell, trials, state })
     }
 
     /// Restores trials from their saved state, with the spec and cell that they began with: they are told the same again.
@@ -116,7 +117,7 @@ impl AskTell {
     /// # Errors
     /// If the policy is one from outside, which promises nothing of what it asks when it is told the same again.
     pub fn save(&self) -> Result<AskTellState, Error> {
-        if self.part.players.are_outside() {
+        if self.trials.players.are_outside() {
             return Diagnostic::new(format!(
                 "`{}` is a policy from outside, which keeps no state to save",
                 self.cell.plan.policy
@@ -134,11 +135,11 @@ impl AskTell {
     pub fn ask(&mut self) -> Result<&[usize], Error> {
         if !self.state.is_asked {
             self.refuse_after_horizon()?;
-            self.part.begin(self.round())?;
-            self.part.players.decide()?;
+            self.trials.propose(self.round())?;
+            self.trials.decide()?;
             self.state.is_asked = true;
         }
-        Ok(&self.part.players.points)
+        Ok(&self.trials.players.points)
     }
 
     /// Takes the reward that was measured at each trial's point; returns each as it was released to the policy.
@@ -154,18 +155,21 @@ impl AskTell {
             self.refuse_after_horizon()?;
             return refuse("no points are asked".to_owned(), "`ask` before `tell`".to_owned());
         }
-        let n_trials = self.part.sources.len();
+        let n_trials = self.trials.sources.len();
         if rewards.len() != n_trials {
             return refuse(format!("{} rewards are told", rewards.len()), format!("one for each of the {n_trials} trials"));
         }
         if let Some(place) = rewards.iter().position(|reward| !reward.is_finite()) {
-            let problem = format!("the reward of trial {} is {}", self.part.players.players[place].number, rewards[place]);
+            let problem = format!("the reward of trial {} is {}", self.trials.players.players[place].number, rewards[place]);
             return refuse(problem, "a finite number".to_owned());
         }
         self.state.is_asked = false;
-        self.part.learn(self.round(), &(), |place, _, _| Raw::seal(rewards[place]))?;
+        for (source, &reward) in self.trials.sources.iter_mut().zip(rewards) {
+            source.told = Some(reward);
+        }
+        self.trials.learn(self.round(), &())?;
         self.state.told.push(rewards.to_vec());
-        Ok(self.part.released.clone())
+        Ok(self.trials.released.clone())
     }
 
     fn refuse_after_horizon(&self) -> Result<(), Error> {
@@ -180,14 +184,14 @@ impl AskTell {
     /// # Errors
     /// If a policy from outside fails.
     pub fn recommend(&self) -> Result<Vec<Option<usize>>, Error> {
-        (0..self.part.sources.len()).map(|place| self.part.players.recommend(place)).collect()
+        (0..self.trials.sources.len()).map(|place| self.trials.players.recommend(place)).collect()
     }
 
     /// Returns the points that a trial may play in the asked round, ascending; `None` where all may be played.
     ///
     /// * `place` — the trial's place in the range, from 0
     pub fn allowed(&self, place: usize) -> Option<&[u32]> {
-        self.part.players.players.get(place)?.set.as_deref()
+        self.trials.players.players.get(place)?.set.as_deref()
     }
 
     /// Returns the number of points of the domain.
@@ -212,6 +216,6 @@ impl AskTell {
 
     /// Returns the ledger of one user's reward, as simulated.
     pub fn ledger(&self) -> Ledger {
-        self.part.sources[0].channel.ledger()
+        self.trials.sources[0].channel.ledger()
     }
 }

@@ -1,37 +1,22 @@
 //! Runs contextual trials: user, arm, observed reward, released signal.
-//!
-//! A trial is one chain of small steps, so lockstep batches would gain no speed.
 
+use super::Measures;
 use super::cell_facts::{CellFacts, CellLedger};
 use super::cell_warning::CellWarning;
-use super::observer::Place;
-use super::rounds::{BatchResult, Rounds};
+use super::observer::{Observer, Place, TrialEnd};
+use super::replay::Replay;
+use super::rounds::{BatchResult, Recorded, Rounds, Trials};
 use super::warnings::delta_warning;
-use super::{Measures, Trace};
 use crate::env::contextual::{Contextual, Users};
 use crate::policy::contextual::{ContextPolicy, PreparedContextual, Scratch};
 use crate::spec::{CellPlan, Misleading};
+use privateer_backend::Counters;
 use privateer_config::error::Error;
 use privateer_numerics::rng::{Purpose, Stream, Streams};
-use privateer_privacy::Released;
-use privateer_privacy::interactions::{InteractionPrivatizer, InteractionSignal, seal};
+use privateer_privacy::ReleaseCounts;
+use privateer_privacy::interactions::{InteractionPrivatizer, seal};
 use std::ops::Range;
 use std::sync::Arc;
-
-/// Number of rounds between two checks of the stop flag.
-const STOP_EVERY: u64 = 1024;
-
-/// The rows of a trial, and its policy after the last round.
-pub(super) type Played = (Trace, Box<dyn ContextPolicy>);
-
-/// Holds one trial between its rounds.
-pub(super) struct ContextualTrial {
-    pub users: Users,
-    pub policy: Box<dyn ContextPolicy>,
-    pub privatizer: Box<dyn InteractionPrivatizer>,
-    pub noise: Stream,
-    pub mechanism: Stream,
-}
 
 /// Holds a contextual cell prepared for its trials.
 pub struct ContextualCell {
@@ -69,72 +54,105 @@ impl ContextualCell {
         Ok(CellFacts { ledger: CellLedger { reward: ledger, inputs: None }, facts, warnings })
     }
 
-    /// Runs one trial after another to the end; returns `None` if stopped.
+    /// Runs trials to the end; returns `None` if stopped before.
     pub(super) fn batch(&self, numbers: Range<u64>, rounds: &Rounds<'_>) -> Result<Option<BatchResult>, Error> {
-        let mut result = BatchResult::default();
-        for number in numbers {
-            let trial = if self.replays { self.replay(number, rounds)? } else { self.trial(number, rounds)? };
-            let Some((rows, policy)) = trial else { return Ok(None) };
-            result.add(number, rows, if self.keeps_parameters { policy.parameters()? } else { None });
-        }
-        Ok(Some(result))
+        let measures = if self.replays { Measures::Replay } else { Measures::Contextual };
+        let parts = numbers.map(|number| Ok(Recorded::new(self.trial(number)?, number..number + 1, measures)));
+        rounds.play(self.plan.rounds, parts.collect::<Result<_, Error>>()?)
     }
 
-    /// Runs one trial to the end.
-    fn trial(&self, number: u64, rounds: &Rounds<'_>) -> Result<Option<Played>, Error> {
-        let (mut cumulative, mut n_best) = (0.0, 0_u64);
-        self.play(number, Measures::Contextual, rounds, |trial, round, arm| {
-            let means = trial.users.means();
-            let regret = means.iter().copied().fold(f64::NEG_INFINITY, f64::max) - means[arm];
-            trial.learn(arm, |released| {
-                rounds.observer.visited(Place { cell: self.plan.index, trial: number, round }, arm, released);
-            });
-            cumulative += regret;
-            n_best += u64::from(regret <= 0.0);
-            [regret, cumulative, n_best as f64 / round as f64]
-        })
-    }
-
-    /// Runs the rounds of a trial: `play` observes the chosen arm and returns what is recorded of the round.
-    pub(super) fn play(
-        &self,
-        number: u64,
-        measures: Measures,
-        rounds: &Rounds<'_>,
-        mut play: impl FnMut(&mut ContextualTrial, u64, usize) -> [f64; 3],
-    ) -> Result<Option<Played>, Error> {
-        let label = &*self.plan.policy;
+    /// Makes a trial before its first round.
+    fn trial(&self, number: u64) -> Result<ContextualTrial<'_>, Error> {
         let of = |purpose| self.streams.of(number, purpose);
-        let mut own = of(Purpose::Policy(label));
-        let mut trial = ContextualTrial {
+        Ok(ContextualTrial {
+            cell: self,
+            number,
             users: self.environment.draw(number)?,
+            replay: self.replays.then(|| Replay::new(self.environment.facts.rounds)),
             policy: self.prepared.maker.make(),
             privatizer: self.prepared.mechanism.privatizer(),
+            own: of(Purpose::Policy(&self.plan.policy)),
             noise: of(Purpose::Noise),
-            mechanism: of(Purpose::Mechanism(label)),
-        };
-        let (mut scratch, mut rows) = (Scratch::default(), Trace::new(measures));
-        let finished = rounds.play(self.plan.rounds, 1, STOP_EVERY, |round, recorded| {
-            trial.users.next();
-            let arm = trial.policy.choose(trial.users.context(), &mut own, &mut scratch)?;
-            let measured = play(&mut trial, round, arm);
-            if recorded {
-                rows.push(number, round, Some(arm), measured);
-            }
-            Ok(())
-        })?;
-        Ok(finished.then_some((rows, trial.policy)))
+            mechanism: of(Purpose::Mechanism(&self.plan.policy)),
+            scratch: Scratch::default(),
+            arm: 0,
+            cumulative: 0.0,
+            n_best: 0,
+            measured: [0.0; 3],
+        })
     }
 }
 
-impl ContextualTrial {
-    /// Draws the reward of an arm, releases the interaction, and updates the policy.
-    ///
-    /// * `heard` — sees what is released
-    pub(super) fn learn(&mut self, arm: usize, heard: impl FnOnce(&Released<InteractionSignal<'_>>)) {
-        let interaction = seal(self.users.context(), arm, self.users.reward(arm, &mut self.noise));
+/// Holds one trial between its rounds.
+struct ContextualTrial<'c> {
+    cell: &'c ContextualCell,
+    number: u64,
+    users: Users,
+    /// The estimates, if the users are those of a log.
+    replay: Option<Replay>,
+    policy: Box<dyn ContextPolicy>,
+    privatizer: Box<dyn InteractionPrivatizer>,
+    own: Stream,
+    noise: Stream,
+    mechanism: Stream,
+    scratch: Scratch,
+    /// The arm of this round.
+    arm: usize,
+    cumulative: f64,
+    /// Number of rounds in which the best arm was played.
+    n_best: u64,
+    /// What is measured of the last counted round.
+    measured: [f64; 3],
+}
+
+impl Trials for ContextualTrial<'_> {
+    type Row = [f64; 3];
+
+    fn propose(&mut self, _round: u64) -> Result<(), Error> {
+        self.users.next();
+        Ok(())
+    }
+
+    fn decide(&mut self) -> Result<(), Error> {
+        self.arm = self.policy.choose(self.users.context(), &mut self.own, &mut self.scratch)?;
+        Ok(())
+    }
+
+    fn learn(&mut self, round: u64, observer: &dyn Observer) -> Result<(), Error> {
+        if let Some(replay) = &mut self.replay
+            // Each row takes one word in any case, so that all policies see the same random numbers.
+            && !replay.takes(self.users.logged(), self.arm, self.noise.uniform())
+        {
+            return Ok(());
+        }
+        let reward = self.users.reward(self.arm, &mut self.noise);
+        let interaction = seal(self.users.context(), self.arm, reward);
         let released = self.privatizer.release(interaction, (&mut self.mechanism).into());
-        heard(&released);
+        let at = Place { cell: self.cell.plan.index, trial: self.number, round };
+        observer.visited(at, self.arm, &released);
         self.policy.update(&released);
+        Ok(())
+    }
+
+    fn count(&mut self, round: u64) {
+        if let Some(replay) = &self.replay {
+            self.measured = replay.measured();
+            return;
+        }
+        let means = self.users.means();
+        let regret = means.iter().copied().fold(f64::NEG_INFINITY, f64::max) - means[self.arm];
+        self.cumulative += regret;
+        self.n_best += u64::from(regret <= 0.0);
+        self.measured = [regret, self.cumulative, self.n_best as f64 / round as f64];
+    }
+
+    fn row(&mut self, _place: usize) -> Result<(Option<usize>, [f64; 3]), Error> {
+        Ok((Some(self.arm), self.measured))
+    }
+
+    fn end(self) -> Result<(Counters, Vec<TrialEnd>), Error> {
+        let parameters = if self.cell.keeps_parameters { self.policy.parameters()? } else { None };
+        let end = TrialEnd { trial: self.number, counts: ReleaseCounts::default(), repaired: 0, parameters };
+        Ok((Counters::default(), vec![end]))
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::policy::Proposal;
 use privateer_config::error::Error;
-use privateer_gp::score::{AxisFeatures, Candidates, Moments, ScoreModel, best_of_table, lowest_within_tie, tie_margin};
+use privateer_gp::score::{AxisFeatures, Candidates, Moments, ScoreModel, best_of_table, lowest_within_tie};
 
 /// The candidate with the largest exact score, the lowest index among ties. `scratch` saves an allocation a round.
 ///
@@ -16,17 +16,6 @@ pub fn decide(candidates: &Candidates, model: &dyn ScoreModel, beta: f64, scratc
     scratch.clear();
     scratch.extend(candidates.points.iter().map(|&point| (point, model.exact(point as usize).upper(beta))));
     lowest_within_tie(scratch).map(|point| point as usize).ok_or_else(|| not_a_number(beta))
-}
-
-/// Compares a choice with the best of `points`, all scored in f64.
-///
-/// Returns whether it is the best, and whether others lie within the tie tolerance of the largest score.
-pub fn verified(choice: usize, points: impl Iterator<Item = u32>, model: &dyn ScoreModel, beta: f64) -> (bool, bool) {
-    let scores: Vec<(u32, f64)> = points.map(|point| (point, model.exact(point as usize).upper(beta))).collect();
-    let best = scores.iter().map(|(_, score)| *score).fold(f64::NEG_INFINITY, f64::max);
-    let floor = best - tie_margin(best);
-    let tied = 1 < scores.iter().filter(|(_, score)| floor <= *score).count();
-    (lowest_within_tie(&scores) == Some(choice as u32), tied)
 }
 
 fn not_a_number(beta: f64) -> Error {

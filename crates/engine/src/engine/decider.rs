@@ -1,10 +1,10 @@
 //! Decides which points trials play, where their policies ask for the best score.
 
-use super::decide::{decide, decide_by_axis, verified};
+use super::decide::{decide, decide_by_axis};
 use super::player::Player;
 use super::scoring_error;
 use crate::policy::{PolicyGroup, PolicyModel, Proposal};
-use privateer_backend::{BackendError, Counters, Screen};
+use privateer_backend::Screen;
 use privateer_config::error::Error;
 use privateer_gp::score::{AxisFeatures, Candidates, TrialScore};
 use std::sync::Arc;
@@ -26,17 +26,6 @@ pub(super) enum Decider {
 }
 
 impl Decider {
-    /// Returns the decider of a screen for `n_trials` trials.
-    ///
-    /// * `verify` — the number of points, if every choice is compared with the best of all of them
-    pub(super) fn screened(screen: Box<dyn Screen>, n_trials: usize, verify: Option<u32>) -> Self {
-        let screen = match verify {
-            Some(n_points) => Box::new(VerifyingScreen { screen, n_points, checked: Counters::default() }),
-            None => screen,
-        };
-        Self::Screened { screen, answers: vec![Candidates::default(); n_trials] }
-    }
-
     /// Returns whether a backend scores.
     pub(super) fn is_screened(&self) -> bool {
         matches!(self, Self::Screened { .. })
@@ -66,6 +55,7 @@ impl Decider {
         }
         match self {
             Self::Screened { screen, answers } => {
+                answers.resize(answers.len().max(requests.len()), Candidates::default());
                 let answers = &mut answers[..requests.len()];
                 screen.finish(&requests, answers).map_err(scoring_error)?;
                 for (request, answer) in requests.iter().zip(answers.iter()) {
@@ -107,45 +97,6 @@ pub(super) fn requests<'a>(players: &'a mut [Player], proposals: &[Proposal]) ->
         }
     }
     Ok(requests)
-}
-
-/// Compares every choice that follows from a screen's candidates with the best of all points in f64.
-struct VerifyingScreen {
-    screen: Box<dyn Screen>,
-    n_points: u32,
-    checked: Counters,
-}
-
-impl Screen for VerifyingScreen {
-    fn begin(&mut self, trials: &[TrialScore<'_>]) -> Result<(), BackendError> {
-        self.screen.begin(trials)
-    }
-
-    fn finish(&mut self, trials: &[TrialScore<'_>], answers: &mut [Candidates]) -> Result<(), BackendError> {
-        self.screen.finish(trials, answers)?;
-        for (TrialScore { model, beta, subset, .. }, answer) in trials.iter().zip(answers.iter()) {
-            // A score that is not finite is an error of the decision itself.
-            let Ok(choice) = decide(answer, *model, *beta, &mut Vec::new()) else { continue };
-            let (right, tied) = match subset {
-                Some(set) => verified(choice, set.iter().copied(), *model, *beta),
-                None => verified(choice, 0..self.n_points, *model, *beta),
-            };
-            self.checked.verified += 1;
-            self.checked.wrong += u64::from(!right);
-            self.checked.ties += u64::from(tied);
-        }
-        Ok(())
-    }
-
-    fn is_on_device(&self) -> bool {
-        self.screen.is_on_device()
-    }
-
-    fn counters(&self) -> Counters {
-        let mut counters = self.screen.counters();
-        counters.add(&self.checked);
-        counters
-    }
 }
 
 fn no_model(beta: f64) -> Error {

@@ -36,6 +36,7 @@ mod table_warnings;
 mod trace;
 mod tuned;
 mod unit_job;
+mod verifying_screen;
 mod warnings;
 mod wide;
 mod workload;

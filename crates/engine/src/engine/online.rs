@@ -5,13 +5,14 @@
 
 use super::cell_facts::{CellFacts, CellLedger};
 use super::lock::{LastFew, MOST_PROBLEMS, lock, made};
-use super::observer::{Place, Stop};
-use super::rounds::{BatchResult, Rounds};
+use super::observer::{Observer, Place, Stop, TrialEnd};
+use super::rounds::{BatchResult, Recorded, Rounds, Trials};
 use super::warnings::delta_warning;
-use super::{Measures, Quantity, Trace};
-use crate::oco::learner::{LearnerStreams, PreparedLearner, Rates};
+use super::{Measures, Quantity};
+use crate::oco::learner::{LearnerBatch, LearnerStreams, PreparedLearner, Rates};
 use crate::oco::problem::{Problem, ProblemContext, Trial};
 use crate::spec::{CellPlan, OnlinePlan, Sweep};
+use privateer_backend::Counters;
 use privateer_config::error::Error;
 use privateer_numerics::rng::{Purpose, Streams};
 use privateer_privacy::Ledger;
@@ -19,9 +20,6 @@ use rayon::prelude::*;
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::{Arc, Mutex};
-
-/// Number of rounds between two checks of the stop flag.
-const STOP_EVERY: u64 = 64;
 
 /// Largest number of trials in a batch: the norms of eight rows fill the SIMD lanes.
 const MOST_TOGETHER: u64 = 8;
@@ -107,7 +105,7 @@ impl<'a> OnlinePreparation<'a> {
             .flat_map(|i| (0..trials).step_by(together as usize).map(move |first| (i, first..(first + together).min(trials))))
             .collect();
         let (never, last) = (Stop::new(), [plan.rounds]);
-        let validation = Rounds { recorded: &last, stop: &never, observer: &() };
+        let validation = Rounds { recorded: &last, verify: false, stop: &never, observer: &() };
         let risks = runs
             .into_par_iter()
             .map(|(i, numbers)| {
@@ -155,30 +153,14 @@ impl OnlineCell {
     /// Runs trials together, round by round, to their end; returns `None` if stopped before.
     pub(super) fn batch(&self, numbers: Range<u64>, rounds: &Rounds<'_>) -> Result<Option<BatchResult>, Error> {
         let listens = rounds.observer.keeps_transcripts();
-        let n_trials = numbers.end - numbers.start;
-        let mut learners = (self.learner.make)(n_trials as usize);
-        let mut trials: Vec<Trial> = numbers.clone().map(|number| (self.problem.trial)(number)).collect();
-        let mut streams: Vec<LearnerStreams> = numbers.clone().map(|number| self.streams(number, listens)).collect();
-        let mut rows: Vec<Trace> = numbers.clone().map(|_| Trace::new(Measures::Risk)).collect();
-        let finished = rounds.play(self.rounds, n_trials, STOP_EVERY, |round, recorded| {
-            learners.observe_all(trials.iter_mut().map(|trial| trial.next_sample()).collect(), &mut streams)?;
-            for (at, (number, streams)) in numbers.clone().zip(&mut streams).enumerate() {
-                let Some(transcript) = &mut streams.transcript else { continue };
-                let place = Place { cell: self.cell, trial: number, round };
-                rounds.observer.learned(place, transcript, learners.iterate_of(at));
-                transcript.clear();
-            }
-            if recorded {
-                for (at, ((number, trial), rows)) in numbers.clone().zip(&trials).zip(&mut rows).enumerate() {
-                    let risk = trial.score.risk(learners.iterate_of(at));
-                    rows.push(number, round, None, [risk, trial.score.suboptimality(risk)]);
-                }
-            }
-            Ok(())
-        })?;
-        let mut result = BatchResult::default();
-        numbers.zip(rows).for_each(|(number, rows)| result.add(number, rows, None));
-        Ok(finished.then_some(result))
+        let trials = OnlineTrials {
+            cell: self.cell,
+            learners: (self.learner.make)((numbers.end - numbers.start) as usize),
+            trials: numbers.clone().map(|number| (self.problem.trial)(number)).collect(),
+            streams: numbers.clone().map(|number| self.streams(number, listens)).collect(),
+            numbers: numbers.clone(),
+        };
+        rounds.play(self.rounds, vec![Recorded::new(trials, numbers, Measures::Risk)])
     }
 
     fn streams(&self, trial: u64, keeps_transcript: bool) -> LearnerStreams {
@@ -186,5 +168,48 @@ impl OnlineCell {
         let mut streams = LearnerStreams::new(of(Purpose::Mechanism(&self.label)), of(Purpose::Policy(&self.label)));
         streams.transcript = keeps_transcript.then(Vec::new);
         streams
+    }
+}
+
+/// Holds the learners of some trials between their rounds.
+struct OnlineTrials {
+    cell: u32,
+    numbers: Range<u64>,
+    learners: Box<dyn LearnerBatch>,
+    trials: Vec<Trial>,
+    streams: Vec<LearnerStreams>,
+}
+
+impl Trials for OnlineTrials {
+    type Row = [f64; 2];
+
+    /// Learners choose nothing: their iterates are their answers.
+    fn propose(&mut self, _round: u64) -> Result<(), Error> {
+        Ok(())
+    }
+
+    fn decide(&mut self) -> Result<(), Error> {
+        Ok(())
+    }
+
+    fn learn(&mut self, round: u64, observer: &dyn Observer) -> Result<(), Error> {
+        let samples = self.trials.iter_mut().map(|trial| trial.next_sample()).collect();
+        self.learners.observe_all(samples, &mut self.streams)?;
+        for (at, (trial, streams)) in self.numbers.clone().zip(&mut self.streams).enumerate() {
+            let Some(transcript) = &mut streams.transcript else { continue };
+            observer.learned(Place { cell: self.cell, trial, round }, transcript, self.learners.iterate_of(at));
+            transcript.clear();
+        }
+        Ok(())
+    }
+
+    fn row(&mut self, place: usize) -> Result<(Option<usize>, [f64; 2]), Error> {
+        let score = &self.trials[place].score;
+        let risk = score.risk(self.learners.iterate_of(place));
+        Ok((None, [risk, score.suboptimality(risk)]))
+    }
+
+    fn end(self) -> Result<(Counters, Vec<TrialEnd>), Error> {
+        Ok((Counters::default(), Vec::new()))
     }
 }

@@ -25,26 +25,21 @@ pub(super) struct Player {
     has_server: bool,
     /// Whether a screen has applied the model's change in this round.
     is_screened: bool,
-    /// Whether a device finds the point of this round, so that the policy proposes none.
+    /// Whether a device finds the point of this round: the policy proposes none, and is told of the round later.
     pub(super) is_ahead: bool,
+    /// Points and signals that the policy has not been told.
+    pub(super) pending: Vec<(usize, Released<Signal>)>,
     /// Whether a batch of an algorithm from outside ends with this round.
     ends_batch: bool,
 }
 
 impl Player {
-    /// Creates the player of a trial.
-    ///
-    /// * `set` — room for decision sets, if there are any
-    /// * `plays` — no plays so far, over a product domain
-    pub(super) fn new(
-        number: u64,
-        mut policy: Box<dyn Policy>,
-        streams: PolicyStreams,
-        set: Option<Vec<u32>>,
-        plays: Option<Plays>,
-    ) -> Self {
-        let has_server = policy.server().is_some();
-        Self { number, policy, streams, set, plays, has_server, is_screened: false, is_ahead: false, ends_batch: false }
+    /// Creates the player of a trial who may play every point of a domain without axes.
+    pub(super) fn new(number: u64, mut policy: Box<dyn Policy>, streams: PolicyStreams) -> Self {
+        let (has_server, pending) = (policy.server().is_some(), Vec::new());
+        let (set, plays) = (None, None);
+        let (is_screened, is_ahead, ends_batch) = (false, false, false);
+        Self { number, policy, streams, set, plays, has_server, is_screened, is_ahead, pending, ends_batch }
     }
 
     /// Returns what the policy proposes; a random point is drawn here, among the allowed points.
@@ -82,8 +77,8 @@ impl Player {
         number
     }
 
-    /// Updates the policy with what was released of a play; [`Players::end_round`] must follow.
-    pub(super) fn update(&mut self, point: usize, signal: &Released<Signal>) {
+    /// Updates the policy with what was released of a play.
+    fn update(&mut self, point: usize, signal: &Released<Signal>) {
         if std::mem::take(&mut self.is_screened)
             && let Some(model) = self.policy.model()
         {
@@ -93,12 +88,6 @@ impl Player {
             Some(server) => server.update_open(point, signal),
             None => self.policy.update(point, signal),
         }
-    }
-
-    /// Returns the privatizer's query for a play of `point`.
-    pub(super) fn query(&self, point: usize) -> Query<'_> {
-        let query = self.policy.query(point);
-        Query { release: query.release || self.ends_batch, ..query }
     }
 
     /// Returns the server of a policy that learns from released sums.
@@ -114,6 +103,8 @@ pub(super) struct Players {
     proposals: Vec<Proposal>,
     /// The points that the trials play in this round.
     pub(super) points: Vec<usize>,
+    /// What was released in this round, if an algorithm from outside is told it.
+    signals: Vec<Released<Signal>>,
     scratch: Vec<f64>,
     scores: Vec<(u32, f64)>,
     /// The counts of a closed screen, and of what was computed together.
@@ -126,6 +117,7 @@ impl Players {
             decider,
             proposals: vec![Proposal::Play(0); players.len()],
             points: vec![0; players.len()],
+            signals: Vec::new(),
             scratch: Vec::new(),
             scores: Vec::new(),
             counters: Counters::default(),
@@ -164,9 +156,34 @@ impl Players {
         self.decider.finish(&mut self.players, &self.proposals, &mut self.points, &mut self.scores)
     }
 
+    /// Returns the rows of the play at this place if it is new; `None` unless the domain is a product.
+    pub(super) fn new_play(&mut self, place: usize) -> Option<Vec<u32>> {
+        self.players[place].plays.as_mut()?.newest.take()
+    }
+
+    /// Returns the privatizer's query for the play at this place.
+    pub(super) fn query(&self, place: usize) -> Query<'_> {
+        let player = &self.players[place];
+        let query = player.policy.query(self.points[place]);
+        Query { release: query.release || player.ends_batch, ..query }
+    }
+
+    /// Updates the policy at this place with what was released of its play; [`Players::end_round`] must follow.
+    pub(super) fn update(&mut self, place: usize, signal: Released<Signal>) {
+        let (player, point) = (&mut self.players[place], self.points[place]);
+        if player.is_ahead {
+            player.pending.push((point, signal));
+            return;
+        }
+        player.update(point, &signal);
+        if let Decider::Outside(_) = self.decider {
+            self.signals.push(signal);
+        }
+    }
+
     /// Ends a round after every policy was updated: computes the factors that were left open, several together, and tells an
     /// algorithm from outside what was released.
-    pub(super) fn end_round(&mut self, round: u64, released: &[Released<Signal>]) -> Result<(), Error> {
+    pub(super) fn end_round(&mut self, round: u64) -> Result<(), Error> {
         let mut open: (Vec<usize>, Vec<_>) = self
             .players
             .iter_mut()
@@ -183,7 +200,9 @@ impl Players {
             }
         }
         if let Decider::Outside(group) = &mut self.decider {
-            group.tell(round, self.players.iter().map(|player| player.number).zip(released))?;
+            let told = group.tell(round, self.players.iter().map(|player| player.number).zip(&self.signals));
+            self.signals.clear();
+            told?;
         }
         Ok(())
     }

@@ -63,9 +63,9 @@ impl Ready {
     }
 
     /// Runs trials to the end; returns `None` if stopped before.
-    pub(super) fn batch(&self, numbers: Range<u64>, verify: bool, rounds: &Rounds<'_>) -> Result<Option<BatchResult>, Error> {
+    pub(super) fn batch(&self, numbers: Range<u64>, rounds: &Rounds<'_>) -> Result<Option<BatchResult>, Error> {
         match self {
-            Self::Bandit(cell) => batch(cell, numbers, verify, rounds),
+            Self::Bandit(cell) => batch(cell, numbers, rounds),
             Self::Contextual(cell) => cell.batch(numbers, rounds),
             Self::Online(cell) => cell.batch(numbers, rounds),
         }

@@ -1,10 +1,11 @@
 //! Makes the trials of a prepared bandit cell.
 
 use super::functions::Functions;
+use super::verifying_screen::VerifyingScreen;
 use crate::env::{Environment, Instance};
 use crate::policy::{Policy, PolicyMaker, Setting};
 use crate::spec::{BanditPlan, CellPlan};
-use privateer_backend::{Domain, UpdateKind};
+use privateer_backend::{Domain, Screen, UpdateKind};
 use privateer_config::error::Error;
 use privateer_config::memory::allow;
 use privateer_numerics::rng::{Purpose, Streams};
@@ -70,6 +71,14 @@ impl ReadyCell {
                 preferred.min(n_trials.div_ceil(rayon::current_num_threads() as u64))
             }
         }
+    }
+
+    /// Opens the screen of trials that a backend scores; `None` where none is needed.
+    ///
+    /// * `verify` — whether choices are compared with the best of all points
+    pub(super) fn open_screen(&self, n_trials: usize, verify: bool) -> Option<Box<dyn Screen>> {
+        let screen = self.domain.as_ref()?.open(n_trials);
+        Some(if verify { Box::new(VerifyingScreen::new(screen, self.n_points())) } else { screen })
     }
 
     pub(super) fn n_points(&self) -> usize {

@@ -6,11 +6,7 @@
 //! state before that row, with weight `w = [the same arm] / propensity`. The estimate is self-normalised, `sum w r / sum w`,
 //! and its standard error is `sqrt(sum w² (r - value)²) / sum w` (Owen2013, section 9.2).
 
-use super::Measures;
-use super::contexts::{ContextualCell, Played};
-use super::rounds::Rounds;
 use crate::env::contextual::Logged;
-use privateer_config::error::Error;
 
 /// Holds the weighted sums of an estimate.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
@@ -40,24 +36,36 @@ impl Estimate {
     }
 }
 
-impl ContextualCell {
-    /// Replays the log once, in the trial's order.
-    pub(super) fn replay(&self, number: u64, rounds: &Rounds<'_>) -> Result<Option<Played>, Error> {
-        let (mut estimate, mut taken, most) = (Estimate::default(), 0_u64, self.environment.facts.rounds);
-        self.play(number, Measures::Replay, rounds, |trial, _, arm| {
-            // Each row takes one word in any case, so that all policies see the same random numbers.
-            let uniform = trial.noise.uniform();
-            if let Some(Logged { arm: Some(shown), reward, propensity, floor }) = trial.users.logged()
-                && shown == arm
-            {
-                estimate.add(reward, propensity);
-                if uniform * propensity < floor && taken < most {
-                    taken += 1;
-                    trial.learn(arm, |_| {});
-                }
-            }
-            [taken as f64, estimate.value(), estimate.standard_error()]
-        })
+/// Holds a replay of the log in one trial's order.
+pub(super) struct Replay {
+    estimate: Estimate,
+    /// Number of rows that the policy has learned from, and the most it may.
+    taken: u64,
+    most: u64,
+}
+
+impl Replay {
+    /// Creates a replay in which the policy learns from at most `most` rows.
+    pub(super) fn new(most: u64) -> Self {
+        Self { estimate: Estimate::default(), taken: 0, most }
+    }
+
+    /// Adds a row to the estimate if the policy chose the shown arm; returns whether it learns from the row.
+    ///
+    /// * `uniform` — a uniformly random number of the row
+    pub(super) fn takes(&mut self, row: Option<Logged>, arm: usize, uniform: f64) -> bool {
+        let Some(Logged { arm: Some(shown), reward, propensity, floor }) = row else { return false };
+        if shown != arm {
+            return false;
+        }
+        self.estimate.add(reward, propensity);
+        let is_taken = uniform * propensity < floor && self.taken < self.most;
+        self.taken += u64::from(is_taken);
+        is_taken
+    }
+
+    pub(super) fn measured(&self) -> [f64; 3] {
+        [self.taken as f64, self.estimate.value(), self.estimate.standard_error()]
     }
 }
 

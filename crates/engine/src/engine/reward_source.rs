@@ -1,9 +1,10 @@
 //! Simulates where the rewards of one trial come from: function, noise and mechanism; knows no policy.
 
+use super::player::Player;
+use super::plays::Plays;
 use super::ready_cell::{ReadyCell, ReadyTrial};
-use super::{Measures, Trace};
 use crate::env::Instance;
-use crate::policy::{Policy, Setting};
+use crate::policy::{Policy, PolicyStreams, Setting};
 use privateer_config::error::Error;
 use privateer_numerics::rng::{Purpose, Stream};
 use privateer_privacy::{Channel, Privatizer, Query, Raw, Released, Signal};
@@ -18,9 +19,10 @@ pub(super) struct RewardSource {
     noise: Stream,
     pub(super) mechanism: Stream,
     pub(super) sets: Stream,
-    cumulative: f64,
-    simple: f64,
-    pub(super) rows: Trace,
+    /// A reward that the caller has measured, instead of one that is drawn.
+    pub(super) told: Option<f64>,
+    /// Regret of the last counted round, of all so far, and of the best play.
+    pub(super) counted: [f64; 3],
 }
 
 impl RewardSource {
@@ -36,16 +38,20 @@ impl RewardSource {
             noise: of(Purpose::Noise),
             mechanism: of(Purpose::Mechanism(&cell.plan.policy)),
             sets: of(Purpose::Sets),
-            cumulative: 0.0,
-            simple: f64::INFINITY,
-            rows: Trace::new(Measures::Regret),
+            told: None,
+            counted: [0.0, 0.0, f64::INFINITY],
         };
         Ok((source, policy))
     }
 
-    /// Returns the place of a round's decision set; `None` where the whole domain is allowed.
-    pub(super) fn empty_set(&self) -> Option<Vec<u32>> {
-        self.instance.sets().is_some().then(Vec::new)
+    /// Returns the player of the trial, with room for decision sets and plays where the function has them.
+    pub(super) fn player(&self, cell: &ReadyCell, number: u64, policy: Box<dyn Policy>) -> Player {
+        let of = |purpose| cell.streams.of(number, purpose);
+        let streams = PolicyStreams { start: of(Purpose::Start), own: of(Purpose::Policy(&cell.plan.policy)) };
+        let mut player = Player::new(number, policy, streams);
+        player.set = self.instance.sets().is_some().then(Vec::new);
+        player.plays = cell.environment.product.as_ref().map(|product| Plays::of(product));
+        player
     }
 
     pub(super) fn draw_set(&mut self, set: &mut Option<Vec<u32>>) {
@@ -54,7 +60,10 @@ impl RewardSource {
 
     /// Returns the reward of a play of `point`, sealed.
     pub(super) fn observe(&mut self, point: usize) -> Raw<f64> {
-        self.instance.observe(point, &mut self.noise)
+        match self.told.take() {
+            Some(reward) => Raw::seal(reward),
+            None => self.instance.observe(point, &mut self.noise),
+        }
     }
 
     pub(super) fn release(&mut self, query: &Query<'_>, raw: Raw<f64>) -> Released<Signal> {
@@ -79,11 +88,9 @@ impl RewardSource {
         Some(self.channel.rewards()?.clip().unwrap_or((f64::NEG_INFINITY, f64::INFINITY)))
     }
 
-    /// Counts the regret of a play among the allowed points; returns that of the round, so far, and of the best play.
-    pub(super) fn count(&mut self, point: usize, set: Option<&[u32]>) -> [f64; 3] {
-        let regret = self.instance.regret_among(point, set);
-        self.cumulative += regret;
-        self.simple = self.simple.min(self.instance.regret(point));
-        [regret, self.cumulative, self.simple]
+    /// Counts the regret of a play among the allowed points.
+    pub(super) fn count(&mut self, point: usize, set: Option<&[u32]>) {
+        let (regret, [_, cumulative, simple]) = (self.instance.regret_among(point, set), self.counted);
+        self.counted = [regret, cumulative + regret, simple.min(self.instance.regret(point))];
     }
 }

@@ -1,42 +1,120 @@
-//! Plays the rounds of a batch of trials of any kind, and holds its results.
+//! Plays the rounds of trials of any kind: propose, decide, observe, release, update, record.
 
-use super::Trace;
 use super::observer::{Observer, Stop, TrialEnd};
+use super::{Measures, Trace};
 use privateer_backend::Counters;
 use privateer_config::error::Error;
+
+/// Number of rounds between two checks of the stop flag.
+const STOP_EVERY: u64 = 64;
 
 /// Holds what a batch of trials is run with.
 pub(super) struct Rounds<'a> {
     /// The recorded rounds, ascending.
     pub(super) recorded: &'a [u64],
+    /// Whether the choices of screens are compared with the best of all points, which costs as much as a run without a screen.
+    pub(super) verify: bool,
     pub(super) stop: &'a Stop,
     pub(super) observer: &'a dyn Observer,
 }
 
-impl Rounds<'_> {
-    /// Plays rounds 1 to `n_rounds` and reports progress; returns false if stopped before the last.
+/// Runs the steps of a round in trials that are played together.
+pub(super) trait Trials {
+    /// The measured values of a row.
+    type Row: IntoIterator<Item = f64>;
+
+    /// Takes what the policies propose for a round, and starts to score.
+    fn propose(&mut self, round: u64) -> Result<(), Error>;
+
+    /// Decides what is played.
+    fn decide(&mut self) -> Result<(), Error>;
+
+    /// Observes the rewards, releases them, and updates the policies with what is released.
+    fn learn(&mut self, round: u64, observer: &dyn Observer) -> Result<(), Error>;
+
+    /// Adds the round to what is counted over all rounds.
+    fn count(&mut self, _round: u64) {}
+
+    /// Returns the point of a trial, by its place, and what is measured of it.
+    fn row(&mut self, place: usize) -> Result<(Option<usize>, Self::Row), Error>;
+
+    /// Ends the trials: returns the counts of their screens and each one's results beyond the rows.
+    fn end(self) -> Result<(Counters, Vec<TrialEnd>), Error>;
+}
+
+/// Holds trials that are played together, and their recorded rows.
+pub(super) struct Recorded<T> {
+    pub(super) trials: T,
+    /// The number of each trial and its rows.
+    rows: Vec<(u64, Trace)>,
+}
+
+impl<T: Trials> Recorded<T> {
+    pub(super) fn new(trials: T, numbers: impl Iterator<Item = u64>, measures: Measures) -> Self {
+        Self { trials, rows: numbers.map(|number| (number, Trace::new(measures))).collect() }
+    }
+
+    /// Returns the number of trials.
+    pub(super) fn n_trials(&self) -> usize {
+        self.rows.len()
+    }
+
+    /// Runs the second half of a round, of which the first is [`Trials::propose`].
     ///
-    /// * `check_every` — number of rounds between two checks of the stop flag
-    /// * `play` — plays a round, given whether it is recorded
-    pub(super) fn play(
-        &self,
-        n_rounds: u64,
-        n_trials: u64,
-        check_every: u64,
-        mut play: impl FnMut(u64, bool) -> Result<(), Error>,
-    ) -> Result<bool, Error> {
-        let mut next_recorded = self.recorded.iter().copied().peekable();
-        for round in 1..=n_rounds {
-            if round % check_every == 0 {
-                if self.stop.asked() {
-                    return Ok(false);
-                }
-                self.observer.progressed(check_every * n_trials);
+    /// * `recorded` — whether each trial adds a row
+    pub(super) fn finish(&mut self, round: u64, recorded: bool, observer: &dyn Observer) -> Result<(), Error> {
+        self.trials.decide()?;
+        self.trials.learn(round, observer)?;
+        self.trials.count(round);
+        if recorded {
+            for (place, (number, rows)) in self.rows.iter_mut().enumerate() {
+                let (point, measured) = self.trials.row(place)?;
+                rows.push(*number, round, point, measured);
             }
-            play(round, next_recorded.next_if_eq(&round).is_some())?;
         }
-        self.observer.progressed(n_rounds % check_every * n_trials);
-        Ok(true)
+        Ok(())
+    }
+
+    /// Returns the results of trials that have ended.
+    pub(super) fn into_result(self) -> Result<BatchResult, Error> {
+        let (counters, trials) = self.trials.end()?;
+        let mut result = BatchResult { rows: Trace::default(), counters, trials };
+        self.rows.into_iter().for_each(|(_, rows)| result.rows.extend(rows));
+        Ok(result)
+    }
+}
+
+impl Rounds<'_> {
+    /// Plays rounds 1 to `n_rounds` of all parts of a batch and reports progress; returns `None` if stopped before the last.
+    ///
+    /// While a part is scored in the background, the others decide, observe and update.
+    pub(super) fn play<T: Trials>(&self, n_rounds: u64, mut parts: Vec<Recorded<T>>) -> Result<Option<BatchResult>, Error> {
+        let n_trials = parts.iter().map(|part| part.n_trials() as u64).sum::<u64>();
+        let mut next_recorded = self.recorded.iter().copied().peekable();
+        for part in &mut parts {
+            part.trials.propose(1)?;
+        }
+        for round in 1..=n_rounds {
+            if round % STOP_EVERY == 0 {
+                if self.stop.asked() {
+                    return Ok(None);
+                }
+                self.observer.progressed(STOP_EVERY * n_trials);
+            }
+            let recorded = next_recorded.next_if_eq(&round).is_some();
+            for part in &mut parts {
+                part.finish(round, recorded, self.observer)?;
+                if round < n_rounds {
+                    part.trials.propose(round + 1)?;
+                }
+            }
+        }
+        self.observer.progressed(n_rounds % STOP_EVERY * n_trials);
+        let mut result = BatchResult::default();
+        for part in parts {
+            result.append(part.into_result()?);
+        }
+        Ok(Some(result))
     }
 }
 
@@ -54,13 +132,5 @@ impl BatchResult {
         self.rows.extend(other.rows);
         self.counters.add(&other.counters);
         self.trials.extend(other.trials);
-    }
-
-    /// Adds the rows of a trial, and what its policy keeps of its model.
-    pub(super) fn add(&mut self, trial: u64, rows: Trace, parameters: Option<serde_json::Value>) {
-        self.rows.extend(rows);
-        if parameters.is_some() {
-            self.trials.push(TrialEnd { trial, counts: Default::default(), repaired: 0, parameters });
-        }
     }
 }

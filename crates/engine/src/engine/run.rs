@@ -118,7 +118,7 @@ impl UnitJob<'_> {
     fn unit(&self, plan: &CellPlan, unit: Unit) -> Result<Option<BatchResult>, Error> {
         let cell = self.preparation.any(plan)?;
         let recorded = self.sweep.recorded.rounds(plan.rounds);
-        let rounds = Rounds { recorded: &recorded, stop: self.stop, observer: self.observer };
+        let rounds = Rounds { recorded: &recorded, verify: self.options.verify, stop: self.stop, observer: self.observer };
         let Range { start: first, end } = block(self.sweep, unit);
         let size = cell.batch_size(end - first, self.options.batch);
         let results = (first..end)
@@ -126,7 +126,7 @@ impl UnitJob<'_> {
             .collect::<Vec<u64>>()
             .into_par_iter()
             .with_max_len(1)
-            .map(|start| cell.batch(start..(start + size).min(end), self.options.verify, &rounds))
+            .map(|start| cell.batch(start..(start + size).min(end), &rounds))
             .collect::<Result<Vec<_>, Error>>()?;
         let mut done = BatchResult::default();
         for result in results {

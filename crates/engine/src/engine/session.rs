@@ -88,14 +88,14 @@ impl Session {
 
     fn fresh(sweep: &Sweep, preparation: &Preparation<'_>) -> Result<Self, Error> {
         let (parts, policy) = session_parts(sweep, preparation)?;
-        let players = Players::new(vec![Player::new(0, policy, parts.draws(0), None, None)], Decider::Listed);
+        let players = Players::new(vec![Player::new(0, policy, parts.draws(0))], Decider::Listed);
         Ok(Self { parts, players, told: Vec::new(), asked: None })
     }
 
     /// Lets a backend score, from the coming round on.
     fn open(mut self) -> Self {
         if let Some(domain) = &self.parts.domain {
-            self.players.decider = Decider::screened(domain.open(1), 1, None);
+            self.players.decider = Decider::Screened { screen: domain.open(1), answers: Vec::new() };
         }
         self
     }
@@ -130,9 +130,10 @@ impl Session {
         for ToldRound { row, kept } in told {
             // The choice is known: nothing is scored.
             self.players.propose(self.told.len() as u64 + 1)?;
-            let signal = self.parts.release.again(&self.players.players[0].query(row as usize), &kept);
+            self.players.points[0] = row as usize;
+            let signal = self.parts.release.again(&self.players.query(0), &kept);
             let signal = signal.map_err(|_| damaged("its mechanism and its rewards do not belong together"))?;
-            self.learn(row as usize, kept, &signal)?;
+            self.learn(kept, signal)?;
         }
         if let Some(row) = asked {
             self.players.propose(self.told.len() as u64 + 1)?;
@@ -170,12 +171,12 @@ impl Session {
     /// then unchanged.
     pub fn tell(&mut self, row: usize, reward: f64) -> Result<ToldRound, Error> {
         self.check_reward(row, reward)?;
-        let released = self.parts.release.release_to_keep(&self.players.players[0].query(row), Raw::seal(reward));
+        let released = self.parts.release.release_to_keep(&self.players.query(0), Raw::seal(reward));
         let (signal, kept) = released.map_err(|why| Error::Failed {
             problem: format!("the reward was not released: {why}"),
             hint: "nothing was kept of it; tell it again".to_owned(),
         })?;
-        self.learn(row, kept, &signal)
+        self.learn(kept, signal)
     }
 
     /// Takes a value that the data holder has released for the row that was asked for: no noise is added to it.
@@ -184,7 +185,7 @@ impl Session {
     /// As [`Session::check_received`]. The session is then as it was.
     pub fn tell_received(&mut self, row: usize, received: &HolderRelease) -> Result<ToldRound, Error> {
         let signal = self.check_received(row, received)?;
-        self.learn(row, KeptRelease::Reward(received.released), &signal)
+        self.learn(KeptRelease::Reward(received.released), signal)
     }
 
     /// Fails where a released value is not the one that this session asked for, or states another mechanism.
@@ -265,10 +266,11 @@ impl Session {
         Ok(())
     }
 
-    fn learn(&mut self, row: usize, kept: KeptRelease, signal: &Released<Signal>) -> Result<ToldRound, Error> {
-        let told = ToldRound { row: row as u64, kept };
-        self.players.players[0].update(row, signal);
-        self.players.end_round(self.told.len() as u64 + 1, std::slice::from_ref(signal))?;
+    /// Updates the policy with what was released of the played row.
+    fn learn(&mut self, kept: KeptRelease, signal: Released<Signal>) -> Result<ToldRound, Error> {
+        let told = ToldRound { row: self.players.points[0] as u64, kept };
+        self.players.update(0, signal);
+        self.players.end_round(self.told.len() as u64 + 1)?;
         self.told.push(told.clone());
         self.asked = None;
         self.players.players[0].streams = self.parts.draws(self.told.len() as u64);

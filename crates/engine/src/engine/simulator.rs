@@ -1,12 +1,16 @@
 //! Simulates one trial step by step, for programs that choose the points themselves.
 
+use super::decider::Decider;
+use super::lockstep::LockstepTrials;
+use super::player::Players;
 use super::prepare::Preparation;
 use super::ready_cell::ReadyCell;
 use super::reward_source::RewardSource;
-use crate::env::catch_bad_reward;
+use super::rounds::Trials;
+use crate::policy::{Policy, PolicyStreams, Proposal};
 use crate::spec::CellPlan;
 use privateer_config::error::{Diagnostic, Error};
-use privateer_privacy::{Ledger, Query};
+use privateer_privacy::{Ledger, Released, Signal};
 
 /// One trial of a cell, whose points the caller chooses.
 ///
@@ -34,11 +38,23 @@ use privateer_privacy::{Ledger, Query};
 /// ```
 pub struct Simulator {
     cell: ReadyCell,
-    /// The trial, 0-based.
-    number: u64,
-    source: RewardSource,
-    allowed: Option<Vec<u32>>,
+    trials: LockstepTrials,
     round: u64,
+}
+
+/// Takes the place of the caller, who decides in [`Simulator::step`]: learns nothing.
+struct CallersPolicy;
+
+impl Policy for CallersPolicy {
+    fn propose(&mut self, _streams: &mut PolicyStreams) -> Proposal {
+        Proposal::Play(0)
+    }
+
+    fn update(&mut self, _point: usize, _signal: &Released<Signal>) {}
+
+    fn recommend(&self) -> Option<usize> {
+        None
+    }
 }
 
 /// What one step gives.
@@ -58,10 +74,11 @@ impl Simulator {
     /// What a run of the cell would refuse; a cell without points, or over a product of axes.
     pub fn new(preparation: &Preparation<'_>, plan: &CellPlan, trial: u64) -> Result<Self, Error> {
         let cell = preparation.listed(plan)?;
-        let (mut source, _) = RewardSource::start(&cell, trial)?;
-        let mut allowed = source.empty_set();
-        source.draw_set(&mut allowed);
-        Ok(Self { cell, number: trial, source, allowed, round: 1 })
+        let (source, _) = RewardSource::start(&cell, trial)?;
+        let player = source.player(&cell, trial, Box::new(CallersPolicy));
+        let mut trials = LockstepTrials::of(&cell, Players::new(vec![player], Decider::Listed), vec![source]);
+        trials.propose(1)?;
+        Ok(Self { cell, trials, round: 1 })
     }
 
     /// Returns the number of points of the domain.
@@ -76,7 +93,7 @@ impl Simulator {
 
     /// Returns the points that may be played in the coming round, ascending; `None` where all of them may.
     pub fn allowed(&self) -> Option<&[u32]> {
-        self.allowed.as_deref()
+        self.trials.players.players[0].set.as_deref()
     }
 
     /// Returns the coming round, from 1.
@@ -91,7 +108,7 @@ impl Simulator {
 
     /// Returns the ledger of one user's reward.
     pub fn ledger(&self) -> Ledger {
-        self.source.channel.ledger()
+        self.trials.sources[0].channel.ledger()
     }
 
     /// Plays a point.
@@ -101,13 +118,13 @@ impl Simulator {
     /// of the environment returns a reward that is not finite.
     pub fn step(&mut self, point: usize) -> Result<SimulatorStep, Error> {
         self.check(point)?;
-        let reward = catch_bad_reward(|| self.source.observe(point))
-            .map_err(|bad| bad.in_round(&self.cell.plan.label(), self.number, self.round))?;
-        let released = self.source.release(&Query::default(), reward).reward();
-        let [regret, ..] = self.source.count(point, self.allowed.as_deref());
+        self.trials.players.points[0] = point;
+        self.trials.learn(self.round, &())?;
+        self.trials.count(self.round);
+        let step = SimulatorStep { released: self.trials.released[0], regret: self.trials.sources[0].counted[0] };
         self.round += 1;
-        self.source.draw_set(&mut self.allowed);
-        Ok(SimulatorStep { released, regret })
+        self.trials.propose(self.round)?;
+        Ok(step)
     }
 
     /// Refuses what [`Simulator::step`] would refuse, and changes nothing.
@@ -122,7 +139,7 @@ impl Simulator {
         if self.n_points() <= point {
             return refuse(format!("there is no point {point}"), format!("a number from 0 to {}", self.n_points() - 1));
         }
-        if let Some(allowed) = self.allowed.as_ref().filter(|allowed| allowed.binary_search(&(point as u32)).is_err()) {
+        if let Some(allowed) = self.allowed().filter(|allowed| allowed.binary_search(&(point as u32)).is_err()) {
             return refuse(format!("point {point} is not allowed in round {}", self.round), format!("one of {allowed:?}"));
         }
         Ok(())

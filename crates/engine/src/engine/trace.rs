@@ -123,8 +123,7 @@ impl Trace {
     }
 
     /// Appends a row; `measured` holds its values in the order of [`Measures::columns`].
-    pub fn push<const N: usize>(&mut self, trial: u64, round: u64, point: Option<usize>, measured: [f64; N]) {
-        debug_assert_eq!(N, self.measured.len());
+    pub fn push(&mut self, trial: u64, round: u64, point: Option<usize>, measured: impl IntoIterator<Item = f64>) {
         self.trial.push(trial as u32);
         self.round.push(round as u32);
         self.point.push(point.map(|point| point as i64));

@@ -73,11 +73,11 @@ impl Preparation<'_> {
             Ready::Bandit(_) | Ready::Contextual(_) => {}
         }
         let mut done = BatchResult::default();
-        let rounds = Rounds { recorded: &[plan.rounds], stop, observer: &() };
+        let rounds = Rounds { recorded: &[plan.rounds], verify: false, stop, observer: &() };
         let size = cell.batch_size(pilots.end - pilots.start, None);
         for first in pilots.clone().step_by(size as usize) {
             let numbers = FIRST_PILOT + first..FIRST_PILOT + pilots.end.min(first + size);
-            let Some(more) = cell.batch(numbers, false, &rounds)? else {
+            let Some(more) = cell.batch(numbers, &rounds)? else {
                 return Err(Error::Incomplete {
                     done: done.rows[Quantity::CumulativeRegret].len(),
                     total: (pilots.end - pilots.start) as usize,

@@ -9,13 +9,15 @@
 //! Parts whose screens have left a failing device are played to the end one after the other on each thread: screens of the CPU may
 //! take more memory than a wave has.
 
-use super::ahead::AheadPart;
-use super::lockstep::LockstepPart;
+use super::Measures;
+use super::ahead::DeviceTrials;
+use super::lockstep::LockstepTrials;
 use super::observer::{Unit, guarded};
 use super::prepare::Ready;
 use super::ready_cell::ReadyCell;
-use super::rounds::BatchResult;
+use super::rounds::{BatchResult, Recorded, Trials};
 use super::unit_job::UnitJob;
+use super::verifying_screen::VerifyingScreen;
 use crate::spec::{Sweep, Task};
 use privateer_backend::{Ahead, Counters, Domain, Together, UpdateKind};
 use privateer_config::error::Error;
@@ -175,7 +177,7 @@ pub(super) fn group(job: &UnitJob<'_>, units: &[WideUnit]) -> Result<Option<Vec<
 
 /// Trials of one cell in a half of a wave.
 struct WidePart {
-    lockstep: LockstepPart,
+    recorder: Recorded<DeviceTrials>,
     piece: usize,
     rounds: u64,
     /// Rounds that are finished.
@@ -192,14 +194,15 @@ impl WidePart {
         loop {
             let round = self.played + 1;
             let record = self.recorded.binary_search(&round).is_ok();
-            self.lockstep.finish(round, record, job.observer)?;
+            self.recorder.finish(round, record, job.observer)?;
             self.played = round;
+            let trials = &mut self.recorder.trials;
             if round == self.rounds {
-                self.lockstep.players.close_screen();
+                trials.lockstep.players.close_screen();
                 return Ok(());
             }
-            self.lockstep.begin(round + 1)?;
-            if self.lockstep.waits() || (round.is_multiple_of(STOP_EVERY) && job.stop.asked()) {
+            trials.propose(round + 1)?;
+            if trials.wait() || (round.is_multiple_of(STOP_EVERY) && job.stop.asked()) {
                 return Ok(());
             }
         }
@@ -234,8 +237,8 @@ impl Half {
     fn begin(&mut self, job: &UnitJob<'_>) -> Result<(), Error> {
         self.together.prepare();
         self.each(job, 1, |part| {
-            part.lockstep.begin(1)?;
-            if part.lockstep.waits() { Ok(()) } else { part.turn(job) }
+            part.recorder.trials.propose(1)?;
+            if part.recorder.trials.wait() { Ok(()) } else { part.turn(job) }
         })?;
         self.send();
         Ok(())
@@ -292,8 +295,7 @@ fn wave(job: &UnitJob<'_>, units: &[WideUnit], pieces: &[Piece]) -> Result<Optio
             shared.add(&ahead.counters());
         }
         for part in half.parts {
-            let keeps_parameters = units[pieces[part.piece].of].1.keeps_parameters;
-            results[part.piece].append(part.lockstep.into_result(keeps_parameters)?);
+            results[part.piece].append(part.recorder.into_result()?);
         }
     }
     Ok(Some((results, shared)))
@@ -307,16 +309,14 @@ fn host_time() -> Duration {
 /// Opens lanes for the parts whose rounds a device can play ahead; `None` where there are none.
 fn open_ahead(domain: &Arc<dyn Domain>, parts: &mut [WidePart]) -> Option<Arc<Ahead>> {
     let mut suited: Vec<&mut WidePart> =
-        parts.iter_mut().filter_map(|part| part.lockstep.may_go_ahead(part.rounds).then_some(part)).collect();
-    let size = |part: &WidePart| part.lockstep.sources.len();
-    let n_lanes = suited.iter().map(|part| size(part)).sum();
+        parts.iter_mut().filter_map(|part| part.recorder.trials.suit(part.rounds).then_some(part)).collect();
+    let n_lanes = suited.iter().map(|part| part.recorder.n_trials()).sum();
     let most_rounds = suited.iter().map(|part| part.rounds).max()?;
     let lanes = domain.open_ahead(n_lanes, most_rounds)?;
     let mut first = 0;
     for part in &mut suited {
-        let (n_trials, n_rounds) = (size(part), part.rounds);
-        part.lockstep.go_ahead(AheadPart::new(Arc::clone(&lanes), Arc::clone(domain), first, n_rounds, n_trials));
-        first += n_trials;
+        part.recorder.trials.go_ahead(Arc::clone(&lanes), Arc::clone(domain), first, part.rounds);
+        first += part.recorder.n_trials();
     }
     Some(lanes)
 }
@@ -344,11 +344,12 @@ fn halves(job: &UnitJob<'_>, units: &[WideUnit], pieces: &[Piece]) -> Result<Vec
         let parts = parts.into_par_iter().with_max_len(1).map(|(Piece { of: piece, trials }, screen)| {
             let (unit, cell) = &units[pieces[piece].of];
             let plan = &job.sweep.cells[unit.cell as usize];
-            let verify = job.options.verify;
-            let lockstep = guarded(plan, *unit, || LockstepPart::start_on(cell, trials, Some(screen), verify))
+            let screen = if job.options.verify { Box::new(VerifyingScreen::new(screen, cell.n_points())) } else { screen };
+            let lockstep = guarded(plan, *unit, || LockstepTrials::start(cell, trials.clone(), Some(screen)))
                 .map_err(|error| plan.placed(error))?;
+            let recorder = Recorded::new(DeviceTrials::new(lockstep), trials, Measures::Regret);
             let recorded = Arc::clone(&recorded[&plan.rounds]);
-            Ok(WidePart { lockstep, piece, rounds: plan.rounds, played: 0, recorded, unit: *unit })
+            Ok(WidePart { recorder, piece, rounds: plan.rounds, played: 0, recorded, unit: *unit })
         });
         let mut parts = parts.collect::<Result<Vec<WidePart>, Error>>()?;
         let ahead = if job.options.verify { None } else { open_ahead(domain, &mut parts) };
