@@ -4,7 +4,6 @@
 use super::Refusal;
 use super::accounting::sensitivity::Participation;
 use crate::noise::ReleaseError;
-use crate::planted::{self, PlantedFault};
 use std::fmt;
 
 /// A privacy loss that is finite and greater than zero.
@@ -92,10 +91,7 @@ impl From<(Epsilon, Delta)> for Budget {
 impl Budget {
     /// Returns the pure loss of each participation, where all together may lose `epsilon`.
     pub(crate) fn answer(&self, epsilon: Epsilon) -> Epsilon {
-        if planted::is(PlantedFault::ReturningRewards) {
-            return epsilon;
-        }
-        Epsilon(epsilon.0 / self.participation.count.max(1) as f64)
+        Epsilon(epsilon.0 / self.participation.releases() as f64)
     }
 
     /// Refuses exact sums for users who take part several times: items are rounded to a grid, and the grid's margin covers one.
@@ -104,11 +100,6 @@ impl Budget {
             return Ok(());
         }
         Err(ReleaseError::Range(format!("{} participations of one user in one sum (at most 1)", self.participation.count)))
-    }
-
-    /// Returns the number of releases of one user where each participation is a release of its own.
-    pub(crate) fn releases(&self) -> u64 {
-        if planted::is(PlantedFault::ReturningRewards) { 1 } else { self.participation.count.max(1) }
     }
 
     /// Checks stated numbers.

@@ -84,8 +84,7 @@ impl PrivUnit {
     /// Draws the height `<x, u>` of a release x of the unit sphere.
     fn height(&self, stream: &mut Stream) -> f64 {
         let others = (self.dimension - 1) as f64;
-        let rare = if planted::is(PlantedFault::CapCoin) { self.rare * self.rare } else { self.rare };
-        let inside = !stream.bernoulli(rare);
+        let inside = coin(|| !stream.bernoulli(self.rare), |inside| !inside);
         if inside && self.share < 0.25 {
             return self.steep_height(stream);
         }
@@ -122,6 +121,12 @@ impl Event {
         let share = cap_share(dimension as usize, gap);
         libm::log((1.0 - rare) / rare * ((1.0 - share) / share))
     }
+}
+
+/// Tosses the coin that says whether a release is in the cap, or of the favoured points.
+fn coin<T>(mut toss: impl FnMut() -> T, is_outside: impl Fn(&T) -> bool) -> T {
+    let tossed = toss();
+    if planted::is(PlantedFault::CapCoin) && is_outside(&tossed) { toss() } else { tossed }
 }
 
 /// States the point of the unit sphere that a vector stands for: its entries times `scale`, then `last`, then zeros.
@@ -204,10 +209,7 @@ impl RankedUnit {
     fn release(&self, value: &mut [f64], entropy: &mut Entropy) {
         let (n, lift, (own, other)) = (self.of.dimension, Lift::of(value, self.of.radius), self.weights);
         let total = self.favoured * own + (self.draws - self.favoured) * other;
-        let mut at = below(total, entropy);
-        if self.favoured * own <= at && planted::is(PlantedFault::CapCoin) {
-            at = below(total, entropy);
-        }
+        let at = coin(|| below(total, entropy), |at| self.favoured * own <= *at);
         let rank = if at < self.favoured * own { at / own } else { self.favoured + (at - self.favoured * own) / other };
         // Normals by inversion, at the midpoints of 2^52 cells.
         let normal = |_| normal_quantile(((entropy.word() >> 12) as f64 + 0.5) / 4_503_599_627_370_496.0);

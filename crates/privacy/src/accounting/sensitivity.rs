@@ -53,6 +53,11 @@ impl Participation {
         if planted::is(PlantedFault::Participations) { 1 } else { self.count }
     }
 
+    /// Returns the number of releases of one user where each participation is a release of its own.
+    pub(crate) fn releases(&self) -> u64 {
+        if planted::is(PlantedFault::ReturningRewards) { 1 } else { self.count.max(1) }
+    }
+
     /// Returns whether there is one participation.
     pub fn is_once(&self) -> bool {
         self.count <= 1

@@ -180,7 +180,7 @@ impl Terms {
 
     /// Returns the number of samples of one user.
     fn group(&self) -> f64 {
-        if planted::is(PlantedFault::ReturningRewards) { 1.0 } else { self.participation.count.max(1) as f64 }
+        self.participation.releases() as f64
     }
 
     /// Refuses several samples of one user where no price is known for them.

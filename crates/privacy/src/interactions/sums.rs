@@ -121,7 +121,7 @@ impl InteractionSums {
         };
         let budget = Budget { participation: terms.request.budget.participation, ..terms.budget.into() };
         // Users who add their own noise make a release in each participation.
-        let answers = if terms.local { libm::sqrt(budget.releases() as f64) } else { 1.0 };
+        let answers = if terms.local { libm::sqrt(budget.participation.releases() as f64) } else { 1.0 };
         let columns = answers * columns(factorisation.as_ref(), rows);
         let (lo, hi) = terms.range;
         let (centre, half) = (0.5 * lo + 0.5 * hi, 0.5 * (hi - lo));

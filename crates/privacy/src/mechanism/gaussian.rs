@@ -40,7 +40,7 @@ pub fn build(request: &Request, facts: &RewardFacts) -> Result<Arc<dyn RewardMec
     // docs/proofs/gaussian.md
     let event = |sigma| event(sigma, window);
     let terms = NoiseTerms::priced(epsilon, Some(delta), &event, FORMULA);
-    let sigma = request.calibration.scale(NoiseTerms { releases: request.budget.releases(), ..terms })?.size;
+    let sigma = request.calibration.scale(NoiseTerms { releases: request.budget.participation.releases(), ..terms })?.size;
     representable(request, sigma * sigma)?;
     Ok(Arc::new(GaussianMechanism { request: request.at(Some(delta)), window, sigma }))
 }

@@ -55,7 +55,7 @@ pub fn build(request: &Request, facts: &RewardFacts) -> Result<Arc<dyn RewardMec
     let corrected = Scale { size: window.width() / answer.get(), formula: least_formula.to_owned() };
     let event = |scale| event(scale, window, true);
     let Scale { size: scale, formula } = request.calibration.scale(NoiseTerms {
-        releases: request.budget.releases(),
+        releases: request.budget.participation.releases(),
         printed: Some((printed, corrected)),
         ..NoiseTerms::priced(epsilon, None, &event, least_formula)
     })?;

@@ -53,7 +53,7 @@ fn build(request: &Request, facts: &RewardFacts, delta: Option<Delta>) -> Calibr
         Some(_) => "sigma = (hi - lo) sigma_AG(epsilon, delta) on each sum of rewards clipped to [lo, hi] [BalleWang2018]",
     };
     // All of a user's rewards may be in one batch.
-    let moved = request.budget.releases() as f64 * window.width();
+    let moved = request.budget.participation.releases() as f64 * window.width();
     let event = |size| event(delta, size, moved);
     let Scale { size, formula } = request.calibration.scale(NoiseTerms::priced(epsilon, delta, &event, least_formula))?;
     Refusal::unless_normal(size, request.mechanism, epsilon.get())?;
@@ -124,6 +124,16 @@ impl SumsMechanism for Batches {
     }
 }
 
+/// Returns a reward as it enters a sum: clipped and minus the centre of the clip range, in steps of the grid if there is one.
+pub(super) fn item_of(reward: Raw<f64>, window: &Window, grid: Option<Grid>, counts: &mut ReleaseCounts) -> f64 {
+    let reward = reward.open();
+    let clipped = if planted::is(PlantedFault::BatchClip) { reward } else { window.clip(reward) };
+    counts.rewards += 1;
+    counts.clipped += u64::from(clipped != reward);
+    let item = clipped - window.off_unit(0.0);
+    grid.map_or(item, |grid| grid.steps(item) as f64)
+}
+
 struct BatchPrivatizer {
     mechanism: Batches,
     /// Sum of the rewards of the batch, minus the centre of the clip range; in steps of the grid where noise is exact.
@@ -139,13 +149,9 @@ impl Privatizer for BatchPrivatizer {
     /// Returns the mean of the batch that ends in this round; nothing in the rounds of a batch before its last.
     fn release(&mut self, query: &Query<'_>, reward: Raw<f64>, mut noise: Noise<'_>) -> Released<Signal> {
         let mechanism = &self.mechanism;
-        let (reward, centre) = (reward.open(), mechanism.window.off_unit(0.0));
-        let clipped = if planted::is(PlantedFault::BatchClip) { reward } else { mechanism.window.clip(reward) };
-        let item = mechanism.grid.map_or(clipped - centre, |grid| grid.steps(clipped - centre) as f64);
+        let item = item_of(reward, &mechanism.window, mechanism.grid, &mut self.counts);
         self.sum += item;
         self.users += 1;
-        self.counts.rewards += 1;
-        self.counts.clipped += u64::from(clipped != reward);
         if !query.release {
             return Released::mark(Signal::Nothing);
         }
@@ -163,7 +169,7 @@ impl Privatizer for BatchPrivatizer {
                 self.sum + if reused { *self.drawn.get_or_insert(drawn) } else { drawn }
             }
         };
-        let mean = centre + sum / self.users as f64;
+        let mean = mechanism.window.off_unit(0.0) + sum / self.users as f64;
         let twice = planted::is(PlantedFault::BatchTwice);
         (self.sum, self.users) = if twice { (item, 1) } else { (0.0, 0) };
         Released::mark(Signal::Reward(mean))

@@ -3,6 +3,7 @@
 //! The candidates are fixed beforehand, and each is scored by as many consecutive users. Nothing is released before the choice, and
 //! later rewards are dropped. Proof: `docs/proofs/recommendation.md`.
 
+use super::batch::item_of;
 use super::{Spectrum, SumsEntry, SumsFacts, SumsMechanism, SumsNeed};
 use crate::calibration::NoiseTerms;
 use crate::mechanism::window::Window;
@@ -45,7 +46,7 @@ fn build(request: &Request, facts: &RewardFacts, need: SumsNeed) -> Calibrated<d
     let candidates = need.n_features.max(1);
     let pulls = (need.rounds / candidates as u64).max(1);
     // Of one user's rewards at most `in_one` score one candidate: they move two sums apart by at most twice as much.
-    let (count, separation) = (request.budget.releases(), request.budget.participation.separation);
+    let (count, separation) = (request.budget.participation.releases(), request.budget.participation.separation);
     let in_one = if separation == 0 { pulls } else { pulls.div_ceil(separation) };
     let moved = count.min(2 * in_one) as f64 * window.width();
     let least_formula = "scale = (hi - lo) / epsilon of sums of rewards clipped to [lo, hi] [McSherryTalwar2007]";
@@ -142,12 +143,8 @@ impl Privatizer for AnswerPrivatizer {
         let Some(sum) = self.sums.get_mut((self.users / mechanism.pulls) as usize) else {
             return Released::mark(Signal::Nothing);
         };
-        let (reward, centre) = (reward.open(), mechanism.window.off_unit(0.0));
-        let clipped = if planted::is(PlantedFault::BatchClip) { reward } else { mechanism.window.clip(reward) };
-        *sum += mechanism.grid.map_or(clipped - centre, |grid| grid.steps(clipped - centre) as f64);
+        *sum += item_of(reward, &mechanism.window, mechanism.grid, &mut self.counts);
         self.users += 1;
-        self.counts.rewards += 1;
-        self.counts.clipped += u64::from(clipped != reward);
         if self.users < mechanism.pulls * self.sums.len() as u64 {
             return Released::mark(Signal::Nothing);
         }

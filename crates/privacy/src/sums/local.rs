@@ -131,7 +131,7 @@ fn build(request: &Request, facts: &RewardFacts, need: SumsNeed) -> Result<Arc<d
     let least_formula = "sigma = D sigma_AG(epsilon, delta), D = 1 + Y² or 2Y on centred rewards: one joint mechanism (E7, E13)";
     let event = |scale| shape.times(scale).event(rewards.reach, rewards.clip.reward_unit);
     let Scale { size, formula } = request.calibration.scale(NoiseTerms {
-        releases: request.budget.releases(),
+        releases: request.budget.participation.releases(),
         printed: Some((Scale { size: 1.0, formula: printed }, halves)),
         ..NoiseTerms::priced(epsilon, Some(delta), &event, least_formula)
     })?;

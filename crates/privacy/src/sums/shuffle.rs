@@ -49,7 +49,7 @@ struct Shuffled {
 
 fn build(request: &Request, facts: &RewardFacts, need: SumsNeed) -> Calibrated<dyn SumsMechanism> {
     let (epsilon, delta) = (request.epsilon()?, request.delta(facts.rounds)?);
-    if 1 < request.budget.releases() {
+    if 1 < request.budget.participation.releases() {
         let message = "no price is known for a user who returns to a batch, whose answers do not hide each other";
         return Err(Refusal::new("participations", message, "1, or `mechanism = \"batch-laplace\"`"));
     }
