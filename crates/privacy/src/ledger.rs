@@ -5,7 +5,9 @@
 use super::accounting::sensitivity::Participation;
 use super::accounting::{Composition, Loss};
 use super::threat_model::short;
-use super::{Budget, Calibration, Claim, Delta, Epsilon, Event, Factor, Growth, Guarantee, Participations, ThreatModel, price};
+use super::{
+    Budget, Calibration, ClaimUnit, Delta, Epsilon, Event, Factor, Growth, Guarantee, Participations, Request, ThreatModel, price,
+};
 use crate::planted::{self, PlantedFault};
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -37,6 +39,37 @@ impl Provenance {
             ),
             Self::Released => None,
         }
+    }
+}
+
+/// Carries a mechanism's own statement; [`Ledger::of`] adds the price.
+#[derive(Debug, Clone)]
+pub struct Claim {
+    /// Name of the mechanism.
+    pub mechanism: &'static str,
+    /// How the paper's formulas are calibrated.
+    pub calibration: Calibration,
+    /// What the budget protects.
+    pub unit: ClaimUnit,
+    /// What is done to each protected unit.
+    pub event: Event,
+    /// Claimed loss; no epsilon if nothing is claimed, no delta for a pure claim.
+    pub budget: Budget,
+    /// The formula that sets the noise.
+    pub noise_formula: String,
+    /// Why the claim is false, and the erratum that says so; `None` for the unit's own reason.
+    /// Used only where the price shows that the claim is false.
+    pub doubt: Option<(&'static str, &'static str)>,
+    /// Further notes.
+    pub notes: Vec<String>,
+}
+
+impl Claim {
+    /// States the claim of a request whose mechanism is named and whose budget has a delta only if the claim has one.
+    pub fn of(request: &Request, unit: ClaimUnit, event: Event, noise_formula: impl Into<String>) -> Self {
+        let Request { mechanism, calibration, budget, .. } = *request;
+        let noise_formula = noise_formula.into();
+        Self { mechanism, calibration, unit, event, budget, noise_formula, doubt: None, notes: Vec::new() }
     }
 }
 

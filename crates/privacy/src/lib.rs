@@ -25,7 +25,7 @@ mod calibration;
 #[cfg(test)]
 mod calibration_tests;
 mod channel;
-mod claim;
+mod claim_unit;
 pub mod curator;
 mod event;
 pub mod gradients;
@@ -58,10 +58,10 @@ pub use automatic::{Protects, automatic, automatic_for_items, automatic_for_rewa
 pub use budget::{BadNumber, Budget, Delta, Epsilon};
 pub use calibration::{Calibration, Scale};
 pub use channel::Channel;
-pub use claim::{Claim, ClaimUnit};
+pub use claim_unit::ClaimUnit;
 pub use event::{Event, Factor};
 pub use guarantee::Guarantee;
-pub use ledger::{Ledger, Provenance};
+pub use ledger::{Claim, Ledger, Provenance};
 pub use mechanism::{MechanismEntry, RewardMechanism};
 pub use privatizer::{Privatizer, Protection, Query, ReleaseCounts};
 pub use refusal::Refusal;

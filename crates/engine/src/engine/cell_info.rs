@@ -1,11 +1,104 @@
-//! Describes the cells of a run: what each is, protects and measures.
+//! Describes the cells of a sweep for the manifest: what each is, protects and measures.
 
-use super::{CellLedger, CellWarning, Measures};
-use crate::spec::{Resolved, Role, cell_label};
+use super::cell_warning::CellWarning;
+use super::prepare::Preparation;
+use super::ready_cell::ReadyCell;
+use super::trace::Measures;
+use super::warnings::bandit_warnings;
+use crate::env::Instance;
+use crate::spec::{Resolved, Role, SharedValues, Task, cell_label};
+use privateer_config::error::Error;
 use privateer_config::facts::Facts;
 use privateer_config::params::Scalar;
-use serde::Serialize;
+use privateer_privacy::{Guarantee, Ledger, Protection};
+use serde::{Deserialize, Serialize};
 use std::sync::Arc;
+
+/// Holds the ledgers of a cell: that of the inputs stands within that of the reward in `manifest.json`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct CellLedger {
+    /// The ledger of one user's reward, with the first trial's constants.
+    #[serde(flatten)]
+    pub reward: Ledger,
+    /// The ledger of one row of the inputs, where a curator releases them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub inputs: Option<Box<Ledger>>,
+}
+
+impl CellLedger {
+    /// Returns the ledgers that state a protection; that of the reward alone if none does.
+    pub fn stated(&self) -> impl Iterator<Item = &Ledger> {
+        let reward = self.inputs.is_none() || self.reward.guarantee != Guarantee::NotPrivate;
+        reward.then_some(&self.reward).into_iter().chain(self.inputs.as_deref())
+    }
+}
+
+/// Holds the facts of a cell that the manifest must record.
+#[derive(Debug, Clone, PartialEq)]
+pub struct CellFacts {
+    /// What is protected, how strongly, by which calibration.
+    pub ledger: CellLedger,
+    /// Facts about the problem.
+    pub facts: Facts,
+    /// Settings that mislead.
+    pub warnings: Vec<CellWarning>,
+}
+
+impl CellFacts {
+    /// Collects the ledgers and facts of a bandit cell from its first trial, whose function is `instance`.
+    pub(super) fn of_bandit(cell: &ReadyCell, instance: Instance) -> Result<Self, Error> {
+        let trial = cell.with(instance, 0)?;
+        let mut ledger = trial.mechanism.ledger();
+        let instance = &trial.instance;
+        cell.environment.derived_from_rewards.state_in(&mut ledger);
+        let policy = &cell.bandit.policy_plan;
+        if policy.is_foreign && ledger.epsilon.is_some() {
+            let received = match policy.protection {
+                Protection::Rewards | Protection::Batches => "released rewards",
+                Protection::Sums | Protection::LocalSums => "released sums",
+                Protection::Answer => "a released choice",
+            };
+            ledger.notes.push(format!(
+                "the policy is foreign code: it received {received} alone, so the claim is the mechanism's, by post-processing"
+            ));
+        }
+        // The largest value of a table is no public number: the warning says what the ledger must leave out.
+        let is_generated = cell.environment.fingerprint.as_deref().is_none() && cell.environment.train_readings.is_none();
+        let (stated, largest) = (instance.facts().bound, instance.largest());
+        if is_generated && instance.stated_range().is_some() && stated < largest {
+            ledger.notes.push(format!(
+                "the stated bound {stated} is below the first trial's largest |f|, {largest}: rewards are cut off"
+            ));
+        }
+        if ledger.epsilon.is_some() && instance.stated_range().is_none() {
+            ledger.notes.push(
+                "B is taken from each trial's own function and treated as public; numbers here are the first trial's".to_owned(),
+            );
+        }
+        let mut facts = cell.environment.facts.clone();
+        if let (Some([low, high]), true) = (ledger.clip, facts.get("table").is_some())
+            && let Some(share) = instance.share_outside(low, high)
+        {
+            facts.push("share of the points whose mean reward the clip cuts off", share);
+        }
+        facts.extend(cell.maker.facts(&trial.setting));
+        if let (Some(curator), Some(inputs)) = (&cell.curator, cell.inputs()) {
+            let preparation = curator.preparation(&inputs);
+            facts.extend(preparation.map(|inputs| ("scale of the inputs before the curator's mechanism", inputs.scale.into())));
+            facts.extend(preparation.map(|inputs| ("rows moved to the curator's bound", inputs.moved.into())));
+        }
+        let mut inputs = cell
+            .curator
+            .as_ref()
+            .zip(cell.environment.points.as_ref())
+            .map(|(c, points)| c.ledger(points.n_points(), points.dimension()));
+        if let Some(inputs) = &mut inputs {
+            cell.environment.derived_from_inputs.state_in(inputs);
+        }
+        let warnings = bandit_warnings(cell, &trial, &ledger, inputs.as_ref());
+        Ok(Self { ledger: CellLedger { reward: ledger, inputs: inputs.map(Box::new) }, facts, warnings })
+    }
+}
 
 /// Holds one cell of a sweep: one sweep point and one policy or learner.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -42,6 +135,49 @@ impl CellInfo {
     /// Returns the cell's label, for example "tgp-ucb · privacy.epsilon = 0.5".
     pub fn label(&self) -> String {
         cell_label(&self.policy, &self.swept)
+    }
+}
+
+impl Preparation<'_> {
+    /// Describes every cell, after pilot trials have chosen tuned factors on the current rayon pool.
+    ///
+    /// * `played` — called with the number of factors to play, after each
+    ///
+    /// # Errors
+    /// As [`Preparation::tune`] and [`Preparation::facts`].
+    pub fn cell_infos(&self, played: &(dyn Fn(u64) + Sync)) -> Result<Vec<CellInfo>, Error> {
+        self.tune(&self.sweep.cells, played)?;
+        let (mut ledgers, mut shared, mut warnings) = (SharedValues::default(), SharedValues::default(), SharedValues::default());
+        let mut swept = Arc::default();
+        let infos = self.sweep.cells.iter().map(|plan| {
+            // The cells of a sweep point share their values.
+            let values = plan.swept.values();
+            if values != swept {
+                swept = values;
+            }
+            let facts = self.facts(plan).map_err(|error| plan.placed(error))?;
+            Ok(CellInfo {
+                cell: plan.index,
+                policy: Arc::clone(&plan.policy),
+                environment: Arc::clone(&plan.environment.label),
+                swept: Arc::clone(&swept),
+                role: plan.role.clone(),
+                resolved: plan.resolved.clone(),
+                // A copy has no spare memory.
+                ledger: ledgers.share(facts.ledger.clone()),
+                facts: shared.share(facts.facts.clone()),
+                measures: match &plan.task {
+                    Task::Bandit(_) => Measures::Regret,
+                    Task::Contextual(task) if task.environment_plan.replays => Measures::Replay,
+                    Task::Contextual(_) => Measures::Contextual,
+                    Task::Online(_) => Measures::Risk,
+                },
+                warnings: warnings.share(facts.warnings),
+            })
+        });
+        let mut cells = infos.collect::<Result<Vec<CellInfo>, Error>>()?;
+        unify_swept(&mut cells);
+        Ok(cells)
     }
 }
 

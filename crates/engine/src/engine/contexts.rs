@@ -1,7 +1,7 @@
 //! Runs contextual trials: user, arm, observed reward, released signal.
 
 use super::Measures;
-use super::cell_facts::{CellFacts, CellLedger};
+use super::cell_info::{CellFacts, CellLedger};
 use super::cell_warning::CellWarning;
 use super::observer::{Observer, Place, TrialEnd};
 use super::replay::Replay;

@@ -14,6 +14,7 @@ use crate::env::catch_bad_reward;
 use crate::policy::Setting;
 use privateer_backend::{Counters, Screen};
 use privateer_config::error::Error;
+use privateer_privacy::Raw;
 use std::ops::Range;
 
 /// Runs the trials `numbers` of a cell to the end; returns `None` if stopped before.
@@ -92,9 +93,13 @@ impl Trials for LockstepTrials {
             if let Some(rows) = self.players.new_play(place) {
                 source.instance.define(&rows);
             }
-            let reward = catch_bad_reward(|| source.observe(point)).map_err(|bad| bad.in_round(&self.label, trial, round))?;
+            let reward = match source.told.take() {
+                Some(reward) => Raw::seal(reward),
+                None => catch_bad_reward(|| source.instance.observe(point, &mut source.noise))
+                    .map_err(|bad| bad.in_round(&self.label, trial, round))?,
+            };
             let query = self.players.query(place);
-            let signal = source.release(&query, reward);
+            let signal = source.privatizer.release(&query, reward, (&mut source.mechanism).into());
             observer.released(Place { cell: self.cell, trial, round }, &query, &signal);
             drop(query);
             self.released.push(signal.reward());
@@ -105,7 +110,9 @@ impl Trials for LockstepTrials {
 
     fn count(&mut self, _round: u64) {
         for (place, source) in self.sources.iter_mut().enumerate() {
-            source.count(self.players.points[place], self.players.players[place].set.as_deref());
+            let (point, [_, cumulative, simple]) = (self.players.points[place], source.counted);
+            let regret = source.instance.regret_among(point, self.players.players[place].set.as_deref());
+            source.counted = [regret, cumulative + regret, simple.min(source.instance.regret(point))];
         }
     }
 

@@ -6,7 +6,6 @@
 
 mod ahead;
 mod ask_tell;
-mod cell_facts;
 mod cell_info;
 mod cell_warning;
 mod contexts;
@@ -43,8 +42,7 @@ mod workload;
 
 pub use crate::spec::{ByText, Resolved, Role, is_privacy_key};
 pub use ask_tell::{AskTell, AskTellState};
-pub use cell_facts::{CellFacts, CellLedger};
-pub use cell_info::{CellInfo, unify_swept};
+pub use cell_info::{CellFacts, CellInfo, CellLedger, unify_swept};
 pub use cell_warning::{CellWarning, GroupedWarnings, grouped_warnings};
 pub use contexts::ContextualCell;
 pub use decide::{decide, decide_by_axis};

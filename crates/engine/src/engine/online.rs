@@ -3,7 +3,7 @@
 //! Trials share the calibration and the evaluation data, and run in batches, in parallel on all threads. Each has its own
 //! state and streams, so that nothing recorded depends on threads or batches.
 
-use super::cell_facts::{CellFacts, CellLedger};
+use super::cell_info::{CellFacts, CellLedger};
 use super::lock::{LastFew, MOST_PROBLEMS, lock, made};
 use super::observer::{Observer, Place, Stop, TrialEnd};
 use super::rounds::{BatchResult, Recorded, Rounds, Trials};

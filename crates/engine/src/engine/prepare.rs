@@ -3,7 +3,7 @@
 //! Cells that differ only in budget or mechanism share all of it. So the last few environments are cached, with the feature
 //! tables and prepared bases that were built over them.
 
-use super::cell_facts::CellFacts;
+use super::cell_info::CellFacts;
 use super::contexts::ContextualCell;
 use super::environment_cache::EnvironmentCache;
 use super::lock::{LastFew, MOST_PROBLEMS, lock, made};
@@ -30,7 +30,7 @@ const CHECKED_POINTS: usize = 1 << 16;
 
 /// Prepares the cells of a sweep.
 pub struct Preparation<'a> {
-    sweep: &'a Sweep,
+    pub(super) sweep: &'a Sweep,
     data: &'a DataFolder,
     backend: &'a dyn Backend,
     caches: LastFew<Arc<str>, EnvironmentCache>,

@@ -7,7 +7,7 @@ use crate::env::Instance;
 use crate::policy::{Policy, PolicyStreams, Setting};
 use privateer_config::error::Error;
 use privateer_numerics::rng::{Purpose, Stream};
-use privateer_privacy::{Channel, Privatizer, Query, Raw, Released, Signal};
+use privateer_privacy::{Channel, Privatizer};
 
 /// Holds the function of one trial, the mechanism that its rewards pass, and its regret so far.
 pub(super) struct RewardSource {
@@ -16,9 +16,9 @@ pub(super) struct RewardSource {
     /// The public constants that the policy knows.
     pub(super) setting: Setting,
     pub(super) privatizer: Box<dyn Privatizer>,
-    noise: Stream,
+    pub(super) noise: Stream,
     pub(super) mechanism: Stream,
-    pub(super) sets: Stream,
+    sets: Stream,
     /// A reward that the caller has measured, instead of one that is drawn.
     pub(super) told: Option<f64>,
     /// Regret of the last counted round, of all so far, and of the best play.
@@ -58,18 +58,6 @@ impl RewardSource {
         self.instance.draw_set(&mut self.sets, set);
     }
 
-    /// Returns the reward of a play of `point`, sealed.
-    pub(super) fn observe(&mut self, point: usize) -> Raw<f64> {
-        match self.told.take() {
-            Some(reward) => Raw::seal(reward),
-            None => self.instance.observe(point, &mut self.noise),
-        }
-    }
-
-    pub(super) fn release(&mut self, query: &Query<'_>, raw: Raw<f64>) -> Released<Signal> {
-        self.privatizer.release(query, raw, (&mut self.mechanism).into())
-    }
-
     /// Returns what noise and mechanism will add to the next rewards, before and after they are clipped.
     ///
     /// `None` where that depends on the reward.
@@ -86,11 +74,5 @@ impl RewardSource {
     /// Returns the range to which rewards are clipped; `None` where sums are released.
     pub(super) fn clip(&self) -> Option<(f64, f64)> {
         Some(self.channel.rewards()?.clip().unwrap_or((f64::NEG_INFINITY, f64::INFINITY)))
-    }
-
-    /// Counts the regret of a play among the allowed points.
-    pub(super) fn count(&mut self, point: usize, set: Option<&[u32]>) {
-        let (regret, [_, cumulative, simple]) = (self.instance.regret_among(point, set), self.counted);
-        self.counted = [regret, cumulative + regret, simple.min(self.instance.regret(point))];
     }
 }

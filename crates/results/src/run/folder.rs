@@ -1,6 +1,5 @@
 //! Runs a sweep into a results folder.
 
-use super::cells::cell_infos;
 use super::manifest::{manifest, run_record};
 use super::observer::{Notice, ReleaseSummary, RunObserver};
 use super::recorder::Recorder;
@@ -51,7 +50,7 @@ pub fn run_to_folder(
     let pool = thread_pool_with(options.threads, &options.thread_setup)?;
     let preparation = Preparation::new(sweep, &options.data, backend);
     take_rates(sweep, &preparation, out, options)?;
-    let cells = cell_infos(sweep, &preparation, &pool, observer)?;
+    let cells = pool.install(|| preparation.cell_infos(&|factors| observer.tuned(factors)))?;
     notices::before(sweep, &cells, options, observer)?;
     let units = options.share.of(engine::units(sweep))?;
     let mut manifest = manifest(sweep, cells);

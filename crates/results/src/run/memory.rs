@@ -1,6 +1,5 @@
 //! Runs a sweep without a folder: the rows stay in memory, and nothing is written.
 
-use super::cells::cell_infos;
 use super::observer::RunObserver;
 use super::threads::thread_pool_with;
 use super::{RunOptions, notices};
@@ -31,7 +30,7 @@ pub struct MemoryRun {
 pub fn run_in_memory(sweep: &Sweep, options: &RunOptions, stop: &Stop, observer: &dyn RunObserver) -> Result<MemoryRun, Error> {
     let pool = thread_pool_with(options.threads, &options.thread_setup)?;
     let preparation = Preparation::new(sweep, &options.data, options.backend.as_ref());
-    let cells = cell_infos(sweep, &preparation, &pool, observer)?;
+    let cells = pool.install(|| preparation.cell_infos(&|factors| observer.tuned(factors)))?;
     notices::before(sweep, &cells, options, observer)?;
     let collector = Collector { observer, units: Mutex::default() };
     let engine_options = Options { batch: options.batch, verify: options.verify, share: options.share.clone() };

@@ -4,7 +4,6 @@
 //! [`RunObserver`]. [`run_again`] computes recorded parts again and compares their bytes. **Invariant:** prints nothing.
 
 mod backends;
-mod cells;
 #[cfg(feature = "gpu")]
 mod drivers;
 #[cfg(feature = "report")]

@@ -100,7 +100,6 @@ impl Observer for Recorder<'_> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::cells::cell_infos;
     use super::super::manifest::manifest;
     use super::*;
     use crate::record::Folder;
@@ -117,8 +116,7 @@ mod tests {
         let sweep = Sweep::parse("small.toml", text, &[]).expect("a spec");
         let (data, backend, folder) = (DataFolder::default(), Cpu::default(), tempfile::tempdir().expect("a folder"));
         let preparation = Preparation::new(&sweep, &data, &backend);
-        let pool = crate::run::thread_pool(Some(1)).expect("a pool");
-        let cells = cell_infos(&sweep, &preparation, &pool, &()).expect("cells");
+        let cells = preparation.cell_infos(&|_| ()).expect("cells");
         let manifest = manifest(&sweep, cells);
         let out = folder.path().join("out");
         Folder::open(&out, &manifest).expect("a new folder");

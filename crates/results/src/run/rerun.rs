@@ -1,7 +1,6 @@
 //! Computes recorded parts again, to find what was forged together with its digests.
 
 use super::RunOptions;
-use super::cells::cell_infos;
 use super::threads::thread_pool_with;
 use crate::record::{self, Manifest, PartId};
 use privateer_backend::Counters;
@@ -44,7 +43,7 @@ pub fn run_again(
     let preparation = Preparation::new(&sweep, &options.data, options.backend.as_ref());
     let mut problems = Vec::new();
     let pool = thread_pool_with(options.threads, &options.thread_setup)?;
-    let cells = cell_infos(&sweep, &preparation, &pool, &())?;
+    let cells = pool.install(|| preparation.cell_infos(&|_| ()))?;
     for (now, recorded) in cells.iter().zip(&manifest.cells).filter(|(now, recorded)| now != recorded) {
         problems.push(format!(
             "`manifest.json` has other facts or another ledger for cell {} (`{}`) than the spec gives{}",

@@ -1,39 +1,6 @@
-//! States what a mechanism claims, and the unit that the claim protects.
-//!
-//! A unit owns everything that follows from it: threat model, notes, and why a claim about it fails.
+//! States the unit that a claim protects, with everything that follows from it: threat model, notes, and why a claim about it fails.
 
-use super::{Adversary, Budget, Calibration, Event, Growth, RadiusUnits, Request, ThreatModel, Unit};
-
-/// Carries a mechanism's own statement; [`super::Ledger::of`] adds the price.
-#[derive(Debug, Clone)]
-pub struct Claim {
-    /// Name of the mechanism.
-    pub mechanism: &'static str,
-    /// How the paper's formulas are calibrated.
-    pub calibration: Calibration,
-    /// What the budget protects.
-    pub unit: ClaimUnit,
-    /// What is done to each protected unit.
-    pub event: Event,
-    /// Claimed loss; no epsilon if nothing is claimed, no delta for a pure claim.
-    pub budget: Budget,
-    /// The formula that sets the noise.
-    pub noise_formula: String,
-    /// Why the claim is false, and the erratum that says so; `None` for the unit's own reason.
-    /// Used only where the price shows that the claim is false.
-    pub doubt: Option<(&'static str, &'static str)>,
-    /// Further notes.
-    pub notes: Vec<String>,
-}
-
-impl Claim {
-    /// States the claim of a request whose mechanism is named and whose budget has a delta only if the claim has one.
-    pub fn of(request: &Request, unit: ClaimUnit, event: Event, noise_formula: impl Into<String>) -> Self {
-        let Request { mechanism, calibration, budget, .. } = *request;
-        let noise_formula = noise_formula.into();
-        Self { mechanism, calibration, unit, event, budget, noise_formula, doubt: None, notes: Vec::new() }
-    }
-}
+use super::{Adversary, Budget, Event, Growth, RadiusUnits, ThreatModel, Unit};
 
 /// Says what the budget of a claim protects.
 #[derive(Debug, Clone, Copy, PartialEq)]
