@@ -120,10 +120,6 @@ impl Trials for DeviceTrials {
         Ok(())
     }
 
-    fn count(&mut self, round: u64) {
-        self.lockstep.count(round);
-    }
-
     fn row(&mut self, place: usize) -> Result<(Option<usize>, Self::Row), Error> {
         if let Some(ahead) = &mut self.ahead {
             ahead.catch_up(place, &mut self.lockstep.players.players[place], false)?;

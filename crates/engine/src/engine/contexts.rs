@@ -76,7 +76,6 @@ impl ContextualCell {
             mechanism: of(Purpose::Mechanism(&self.plan.policy)),
             scratch: Scratch::default(),
             arm: 0,
-            cumulative: 0.0,
             n_best: 0,
             measured: [0.0; 3],
         })
@@ -98,7 +97,6 @@ struct ContextualTrial<'c> {
     scratch: Scratch,
     /// The arm of this round.
     arm: usize,
-    cumulative: f64,
     /// Number of rounds in which the best arm was played.
     n_best: u64,
     /// What is measured of the last counted round.
@@ -119,31 +117,24 @@ impl Trials for ContextualTrial<'_> {
     }
 
     fn learn(&mut self, round: u64, observer: &dyn Observer) -> Result<(), Error> {
-        if let Some(replay) = &mut self.replay
-            // Each row takes one word in any case, so that all policies see the same random numbers.
-            && !replay.takes(self.users.logged(), self.arm, self.noise.uniform())
-        {
-            return Ok(());
+        let arm = self.arm;
+        // Each row takes one word in any case, so that all policies see the same random numbers.
+        let takes = |replay: &mut Replay| replay.takes(self.users.logged(), arm, self.noise.uniform());
+        if self.replay.as_mut().is_none_or(takes) {
+            let interaction = seal(self.users.context(), arm, self.users.reward(arm, &mut self.noise));
+            let released = self.privatizer.release(interaction, (&mut self.mechanism).into());
+            observer.visited(Place { cell: self.cell.plan.index, trial: self.number, round }, arm, &released);
+            self.policy.update(&released);
         }
-        let reward = self.users.reward(self.arm, &mut self.noise);
-        let interaction = seal(self.users.context(), self.arm, reward);
-        let released = self.privatizer.release(interaction, (&mut self.mechanism).into());
-        let at = Place { cell: self.cell.plan.index, trial: self.number, round };
-        observer.visited(at, self.arm, &released);
-        self.policy.update(&released);
-        Ok(())
-    }
-
-    fn count(&mut self, round: u64) {
         if let Some(replay) = &self.replay {
             self.measured = replay.measured();
-            return;
+            return Ok(());
         }
         let means = self.users.means();
-        let regret = means.iter().copied().fold(f64::NEG_INFINITY, f64::max) - means[self.arm];
-        self.cumulative += regret;
+        let regret = means.iter().copied().fold(f64::NEG_INFINITY, f64::max) - means[arm];
         self.n_best += u64::from(regret <= 0.0);
-        self.measured = [regret, self.cumulative, self.n_best as f64 / round as f64];
+        self.measured = [regret, self.measured[1] + regret, self.n_best as f64 / round as f64];
+        Ok(())
     }
 
     fn row(&mut self, _place: usize) -> Result<(Option<usize>, [f64; 3]), Error> {

@@ -27,7 +27,6 @@ pub(super) fn most(environment: &Environment) -> usize {
 
 #[cfg(test)]
 mod tests {
-    use super::super::lock::lock;
     use super::*;
     use crate::engine::Preparation;
     use crate::env::DataFolder;
@@ -62,23 +61,5 @@ mod tests {
         assert_eq!((both.len(), apart), (4, 2), "functions of other environments: {both:?}");
         let large = addresses(3_000_000, "[sweep.product]\n\"privacy.epsilon\" = [1.0, 2.0]\n");
         assert_eq!(large, [None, None], "a block of functions is larger than what is kept");
-    }
-
-    #[test]
-    fn the_oldest_function_is_dropped() {
-        let text = "rounds = 5\ntrials = 2\n[environment]\nkind = \"rkhs\"\ncentres = 2\nnoise = \"none\"\n\
-                    domain = { kind = \"random\", dimension = 1, points = 3000000 }\n\
-                    kernel = { kind = \"matern\", nu = 2.5, lengthscale = 0.2 }\n[[policy]]\nkind = \"uniform\"\n";
-        let sweep = Sweep::parse("t.toml", text, &[]).expect("a sweep");
-        let (data, backend) = (DataFolder::default(), Cpu::default());
-        let environment = Preparation::new(&sweep, &data, &backend).cell(&sweep.cells[0]).expect("a cell").environment;
-        let most = most(environment.as_ref());
-        assert_eq!(most, MOST_BYTES / 24_000_000);
-        let kept = Functions::default();
-        let drawn = |trial| kept.of(environment.as_ref(), trial).expect("a function");
-        let first = drawn(0);
-        (1..=most as u64).for_each(|trial| drop(drawn(trial)));
-        assert_eq!(lock(&kept.0.0).iter().map(|(trial, _)| *trial).collect::<Vec<_>>(), (1..=most as u64).collect::<Vec<_>>());
-        assert_eq!(format!("{:?}", drawn(0).facts()), format!("{:?}", first.facts()));
     }
 }

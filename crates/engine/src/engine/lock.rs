@@ -22,7 +22,7 @@ pub(super) fn made<T: Clone>(slot: &Mutex<Option<T>>, make: impl FnOnce() -> Res
 pub(super) const MOST_PROBLEMS: usize = 8;
 
 /// Keeps the values of the last few keys.
-pub(super) struct LastFew<K, T>(pub(super) Mutex<VecDeque<(K, Arc<T>)>>);
+pub(super) struct LastFew<K, T>(Mutex<VecDeque<(K, Arc<T>)>>);
 
 impl<K, T> Default for LastFew<K, T> {
     fn default() -> Self {
@@ -43,5 +43,22 @@ impl<K: PartialEq, T> LastFew<K, T> {
         let value = Arc::new(new());
         kept.push_back((key, Arc::clone(&value)));
         value
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::LastFew;
+
+    #[test]
+    fn the_oldest_value_is_dropped() {
+        let (kept, mut n_made) = (LastFew::default(), 0);
+        for (key, all) in [(1, 1), (2, 2), (1, 2), (3, 3), (2, 3), (1, 4)] {
+            let value = kept.of(key, 2, || {
+                n_made += 1;
+                10 * key
+            });
+            assert_eq!((*value, n_made), (10 * key, all), "{key}");
+        }
     }
 }

@@ -104,16 +104,11 @@ impl Trials for LockstepTrials {
             drop(query);
             self.released.push(signal.reward());
             self.players.update(place, signal);
-        }
-        self.players.end_round(round)
-    }
-
-    fn count(&mut self, _round: u64) {
-        for (place, source) in self.sources.iter_mut().enumerate() {
-            let (point, [_, cumulative, simple]) = (self.players.points[place], source.counted);
+            let [_, cumulative, simple] = source.counted;
             let regret = source.instance.regret_among(point, self.players.players[place].set.as_deref());
             source.counted = [regret, cumulative + regret, simple.min(source.instance.regret(point))];
         }
+        self.players.end_round(round)
     }
 
     fn row(&mut self, place: usize) -> Result<(Option<usize>, [f64; 4]), Error> {

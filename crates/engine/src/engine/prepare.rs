@@ -172,9 +172,6 @@ impl<'a> Preparation<'a> {
     }
 
     /// Prepares a bandit cell whose points can be listed, for a caller that chooses points or rewards.
-    ///
-    /// # Errors
-    /// As [`Preparation::cell`]; a cell over a product of axes.
     pub(super) fn listed(&self, plan: &CellPlan) -> Result<ReadyCell, Error> {
         let cell = self.cell(plan)?;
         if cell.environment.product.is_some() {

@@ -29,11 +29,8 @@ pub(super) trait Trials {
     /// Decides what is played.
     fn decide(&mut self) -> Result<(), Error>;
 
-    /// Observes the rewards, releases them, and updates the policies with what is released.
+    /// Observes the rewards, releases them, updates the policies with what is released, and counts what is measured.
     fn learn(&mut self, round: u64, observer: &dyn Observer) -> Result<(), Error>;
-
-    /// Adds the round to what is counted over all rounds.
-    fn count(&mut self, _round: u64) {}
 
     /// Returns the point of a trial, by its place, and what is measured of it.
     fn row(&mut self, place: usize) -> Result<(Option<usize>, Self::Row), Error>;
@@ -65,7 +62,6 @@ impl<T: Trials> Recorded<T> {
     pub(super) fn finish(&mut self, round: u64, recorded: bool, observer: &dyn Observer) -> Result<(), Error> {
         self.trials.decide()?;
         self.trials.learn(round, observer)?;
-        self.trials.count(round);
         if recorded {
             for (place, (number, rows)) in self.rows.iter_mut().enumerate() {
                 let (point, measured) = self.trials.row(place)?;

@@ -9,7 +9,7 @@
 use super::decider::Decider;
 use super::player::{Player, Players};
 use super::prepare::Preparation;
-use super::session_parts::{SessionParts, session_parts};
+use super::session_parts::{SessionParts, refuse, session_parts};
 use crate::policy::PolicyStreams;
 use crate::spec::Sweep;
 use privateer_config::error::{Diagnostic, Error};
@@ -194,7 +194,6 @@ impl Session {
     /// Another row or round, mechanism, epsilon, delta or clip; a session that learns from sums.
     pub fn check_received(&self, row: usize, received: &HolderRelease) -> Result<Released<Signal>, Error> {
         self.check_row(row)?;
-        let refuse = |problem: String, hint: &str| Diagnostic::new(problem).hint(hint).refuse();
         let ledger = &self.parts.ledger;
         if !self.releases_rewards() {
             return refuse(
@@ -228,7 +227,6 @@ impl Session {
     /// As [`Session::tell`], but for missing entropy.
     pub fn check_reward(&self, row: usize, reward: f64) -> Result<(), Error> {
         self.check_row(row)?;
-        let refuse = |problem: String, hint: &str| Diagnostic::new(problem).hint(hint).refuse();
         if !reward.is_finite() {
             return refuse(
                 format!("the reward of row {row} is {reward}"),
@@ -247,7 +245,6 @@ impl Session {
     }
 
     fn check_row(&self, row: usize) -> Result<(), Error> {
-        let refuse = |problem: String, hint: &str| Diagnostic::new(problem).hint(hint).refuse();
         let Some(asked) = self.asked else {
             return match self.told.last() {
                 Some(last) if last.row == row as u64 => refuse(
@@ -283,7 +280,6 @@ impl Session {
     /// If rewards were released with noise (telling one again would draw a second time), if the session keeps sums instead of
     /// rewards, if no reward was told, and as [`Session::replay`].
     pub fn undo(sweep: &Sweep, preparation: &Preparation<'_>, mut told: Vec<ToldRound>) -> Result<Self, Error> {
-        let refuse = |problem: &str, hint: &str| Diagnostic::new(problem).hint(hint).refuse();
         let session = Self::fresh(sweep, preparation)?;
         if session.parts.ledger.guarantee != Guarantee::NotPrivate {
             return refuse(

@@ -29,12 +29,12 @@ pub(super) struct SessionParts {
     pub(super) spec_hash: String,
 }
 
+pub(super) fn refuse<T>(problem: impl Into<String>, hint: &str) -> Result<T, Error> {
+    Diagnostic::new(problem).hint(hint).refuse()
+}
+
 /// Makes a session's parts ready, and its policy before the first round.
-///
-/// # Errors
-/// A spec that describes no session, a mechanism whose claim does not hold or that has no exact form.
 pub(super) fn session_parts(sweep: &Sweep, preparation: &Preparation<'_>) -> Result<(SessionParts, Box<dyn Policy>), Error> {
-    let refuse = |problem: String, hint: &str| Diagnostic::new(problem).hint(hint).refuse();
     let [plan] = sweep.listed() else {
         return refuse(
             format!("the spec has {} cells, and a session runs one policy at one setting", sweep.listed().len()),
@@ -49,7 +49,7 @@ pub(super) fn session_parts(sweep: &Sweep, preparation: &Preparation<'_>) -> Res
     };
     if bandit.curator.is_some() {
         return refuse(
-            "the spec has a `[curator]`, and the points of a session are released already".to_owned(),
+            "the spec has a `[curator]`, and the points of a session are released already",
             "release them with `privateer curate`, name its files in `environment.file` and `environment.released`, and drop `[curator]`",
         );
     }
@@ -62,7 +62,7 @@ pub(super) fn session_parts(sweep: &Sweep, preparation: &Preparation<'_>) -> Res
     let cell = preparation.cell(plan).map_err(|error| plan.placed(error))?;
     let Some(facts) = cell.environment.told_rewards.clone() else {
         return refuse(
-            "rewards of a session are told, and nothing in the spec bounds them".to_owned(),
+            "rewards of a session are told, and nothing in the spec bounds them",
             "use `points-table` with a stated `bound` in units of the rewards (`units = \"rewards\"`), and without `value` or with \
              `replicates = \"apart\"`: a session counts rows of the file",
         );

@@ -178,18 +178,4 @@ mod tests {
             assert_eq!(found, units(n));
         }
     }
-
-    #[test]
-    fn lists_read_what_they_write() {
-        let list: UnitList = [7, 1, 2, 3, 9, 2].into_iter().collect();
-        assert_eq!(list.to_string(), "1-3,7,9");
-        assert_eq!("1-3, 7,9".parse(), Ok(list.clone()));
-        let cells: Vec<u32> = Share::Units(list.clone()).of(units(10)).expect("units").iter().map(|unit| unit.cell).collect();
-        assert_eq!(cells, [1, 2, 3, 7, 9]);
-        let error = Share::Units(list).of(units(9)).expect_err("a unit too many").to_string();
-        assert!(error.contains("names unit 9") && error.contains("from 0 to 8"), "{error}");
-        for text in ["", "3-1", "a", "1,,2", "-1"] {
-            assert!(text.parse::<UnitList>().is_err(), "{text}");
-        }
-    }
 }

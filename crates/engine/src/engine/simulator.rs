@@ -120,7 +120,6 @@ impl Simulator {
         self.check(point)?;
         self.trials.players.points[0] = point;
         self.trials.learn(self.round, &())?;
-        self.trials.count(self.round);
         let step = SimulatorStep { released: self.trials.released[0], regret: self.trials.sources[0].counted[0] };
         self.round += 1;
         self.trials.propose(self.round)?;

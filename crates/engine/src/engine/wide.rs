@@ -78,9 +78,6 @@ impl<'a> Groups<'a> {
     }
 
     /// Returns the next units that share a prepared basis, enough to fill the device's submissions where there are so many.
-    ///
-    /// # Errors
-    /// If a cell cannot be prepared.
     pub fn next(&mut self) -> Result<Option<Vec<WideUnit>>, Error> {
         while let Some(unit) = self.open.pop_front() {
             // A device that failed meanwhile has none.

@@ -5,7 +5,6 @@ use privateer_config::facts::Facts;
 use privateer_numerics::rng::Stream;
 use privateer_privacy::interactions::{ContextFacts, InteractionMechanism, InteractionNeed, InteractionSignal};
 use privateer_privacy::{Refusal, Released, Request};
-use std::sync::Arc;
 
 /// Runs one algorithm in one trial, on the server's side; its state comes from released signals.
 pub trait ContextPolicy: Send {
@@ -127,9 +126,6 @@ pub(super) fn best_arm(scores: impl Iterator<Item = (usize, f64)>, scored: &mut 
             .to_owned(),
     })
 }
-
-/// Returns the exploration factor of the coming round, 1-based.
-pub(super) type BetaRule = Arc<dyn Fn(u64) -> f64 + Send + Sync>;
 
 #[cfg(test)]
 mod tests {

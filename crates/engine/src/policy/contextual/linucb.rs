@@ -1,6 +1,6 @@
 //! Implements `linucb` (AbbasiYadkori2011): one ridge model per arm, without privacy.
 
-use super::contract::{BetaRule, best_arm};
+use super::contract::best_arm;
 use super::{ContextPolicy, ContextPolicyMaker, ContextPolicyPlan, Scratch};
 use crate::policy::ExplorationFactor;
 use crate::policy::gp_policy::failure_prob;
@@ -11,6 +11,9 @@ use privateer_numerics::rng::Stream;
 use privateer_privacy::Released;
 use privateer_privacy::interactions::{ContextFacts, Interaction, InteractionSignal};
 use std::sync::Arc;
+
+/// Returns the exploration factor of the coming round, 1-based.
+type BetaRule = Arc<dyn Fn(u64) -> f64 + Send + Sync>;
 
 /// Reads the policy's keys.
 pub fn parse(args: &Args<'_>) -> ContextPolicyPlan {
