@@ -106,12 +106,8 @@ struct ContextualTrial<'c> {
 impl Trials for ContextualTrial<'_> {
     type Row = [f64; 3];
 
-    fn propose(&mut self, _round: u64) -> Result<(), Error> {
-        self.users.next();
-        Ok(())
-    }
-
     fn decide(&mut self) -> Result<(), Error> {
+        self.users.next();
         self.arm = self.policy.choose(self.users.context(), &mut self.own, &mut self.scratch)?;
         Ok(())
     }

@@ -27,7 +27,6 @@ pub(super) fn most(environment: &Environment) -> usize {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use crate::engine::Preparation;
     use crate::env::DataFolder;
     use crate::spec::Sweep;

@@ -183,15 +183,6 @@ struct OnlineTrials {
 impl Trials for OnlineTrials {
     type Row = [f64; 2];
 
-    /// Learners choose nothing: their iterates are their answers.
-    fn propose(&mut self, _round: u64) -> Result<(), Error> {
-        Ok(())
-    }
-
-    fn decide(&mut self) -> Result<(), Error> {
-        Ok(())
-    }
-
     fn learn(&mut self, round: u64, observer: &dyn Observer) -> Result<(), Error> {
         let samples = self.trials.iter_mut().map(|trial| trial.next_sample()).collect();
         self.learners.observe_all(samples, &mut self.streams)?;

@@ -164,10 +164,7 @@ impl<'a> Preparation<'a> {
     pub fn cell(&self, plan: &CellPlan) -> Result<ReadyCell, Error> {
         match self.any(plan)? {
             Ready::Bandit(cell) => Ok(*cell),
-            Ready::Contextual(_) | Ready::Online(_) => Err(Error::Failed {
-                problem: format!("`{}` is no policy over the points of a domain", plan.policy),
-                hint: "run it with `privateer run`".to_owned(),
-            }),
+            Ready::Contextual(_) | Ready::Online(_) => Err(of_another_kind(plan, "is no policy over the points of a domain")),
         }
     }
 
@@ -199,10 +196,7 @@ impl<'a> Preparation<'a> {
     pub fn contextual(&self, plan: &CellPlan) -> Result<ContextualCell, Error> {
         match self.any(plan)? {
             Ready::Contextual(cell) => Ok(*cell),
-            Ready::Bandit(_) | Ready::Online(_) => Err(Error::Failed {
-                problem: format!("`{}` chooses by no contexts", plan.policy),
-                hint: "run it with `privateer run`".to_owned(),
-            }),
+            Ready::Bandit(_) | Ready::Online(_) => Err(of_another_kind(plan, "chooses by no contexts")),
         }
     }
 
@@ -403,6 +397,10 @@ impl<'a> Preparation<'a> {
     pub fn facts_in_short(&self, plan: &CellPlan) -> Result<CellFacts, Error> {
         self.facts_of(plan, CHECKED_POINTS, false)
     }
+}
+
+fn of_another_kind(plan: &CellPlan, why: &str) -> Error {
+    Error::Failed { problem: format!("`{}` {why}", plan.policy), hint: "run it with `privateer run`".to_owned() }
 }
 
 /// Returns for each cell the first one over the same environment, and whether there are several.

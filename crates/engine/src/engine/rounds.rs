@@ -24,10 +24,14 @@ pub(super) trait Trials {
     type Row: IntoIterator<Item = f64>;
 
     /// Takes what the policies propose for a round, and starts to score.
-    fn propose(&mut self, round: u64) -> Result<(), Error>;
+    fn propose(&mut self, _round: u64) -> Result<(), Error> {
+        Ok(())
+    }
 
-    /// Decides what is played.
-    fn decide(&mut self) -> Result<(), Error>;
+    /// Decides what is played; learners play nothing.
+    fn decide(&mut self) -> Result<(), Error> {
+        Ok(())
+    }
 
     /// Observes the rewards, releases them, updates the policies with what is released, and counts what is measured.
     fn learn(&mut self, round: u64, observer: &dyn Observer) -> Result<(), Error>;
