@@ -31,9 +31,10 @@ const MANY_POINTS: usize = 10_000;
 const FIRST_ROUNDS: usize = 64;
 
 /// How the point of the coming round is found.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 enum AheadRound {
     /// By the policy and the screen.
+    #[default]
     Screened,
     /// The lane has named it.
     Named(u32),
@@ -44,6 +45,7 @@ enum AheadRound {
 }
 
 /// A trial whose rounds a lane plays.
+#[derive(Default)]
 struct AheadTrial {
     coming: AheadRound,
     named: VecDeque<u32>,
@@ -84,7 +86,8 @@ impl DeviceTrials {
     ///
     /// * `first` — lane of the first trial
     pub(super) fn go_ahead(&mut self, lanes: Arc<Ahead>, domain: Arc<dyn Domain>, first: usize, n_rounds: u64) {
-        let trials = self.lockstep.sources.iter().map(|_| AheadTrial::new()).collect();
+        let new = |_| AheadTrial { n_asked: MOST_ROUNDS, ..AheadTrial::default() };
+        let trials = self.lockstep.sources.iter().map(new).collect();
         self.ahead = Some(AheadPart { lanes, domain, first, n_rounds, trials, n_rounds_ahead: 0 });
     }
 
@@ -157,23 +160,6 @@ fn suits(player: &mut Player, source: &RewardSource, n_rounds: u64) -> bool {
     let is_known = player.policy.factor_ahead(n_rounds).is_some() && source.ahead(0).is_some();
     let is_whole = player.set.is_none() && player.plays.is_none();
     is_known && is_whole && player.policy.scores().is_some_and(|model| model.visited().is_some() && model.table().is_none())
-}
-
-impl AheadTrial {
-    fn new() -> Self {
-        Self {
-            coming: AheadRound::Screened,
-            named: VecDeque::new(),
-            untold: Vec::new(),
-            has_begun: false,
-            leaves: false,
-            n_asked: MOST_ROUNDS,
-            n_named: 0,
-            changes: 0,
-            last: None,
-            screen: None,
-        }
-    }
 }
 
 impl AheadPart {

@@ -102,14 +102,19 @@ impl AskTell {
             return Err(damaged("its trials do not exist"));
         };
         let mut made = Self::new(preparation, plan, state.first..end)?;
+        made.follow(state).map_err(|why| damaged(&why.to_string()))?;
+        Ok(made)
+    }
+
+    fn follow(&mut self, state: &AskTellState) -> Result<(), Error> {
         for rewards in &state.told {
-            made.ask().map_err(|why| damaged(&why.to_string()))?;
-            made.tell(rewards).map_err(|why| damaged(&why.to_string()))?;
+            self.ask()?;
+            self.tell(rewards)?;
         }
         if state.is_asked {
-            made.ask().map_err(|why| damaged(&why.to_string()))?;
+            self.ask()?;
         }
-        Ok(made)
+        Ok(())
     }
 
     /// Returns what the trials were told, from which [`AskTell::restore`] makes them again.

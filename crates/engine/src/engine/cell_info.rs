@@ -144,7 +144,7 @@ impl Preparation<'_> {
     /// * `played` — called with the number of factors to play, after each
     ///
     /// # Errors
-    /// As [`Preparation::tune`] and [`Preparation::facts`].
+    /// The first cell of which a pilot trial fails, and as [`Preparation::facts`].
     pub fn cell_infos(&self, played: &(dyn Fn(u64) + Sync)) -> Result<Vec<CellInfo>, Error> {
         self.tune(&self.sweep.cells, played)?;
         let (mut ledgers, mut shared, mut warnings) = (SharedValues::default(), SharedValues::default(), SharedValues::default());

@@ -36,10 +36,7 @@ pub struct ContextualCell {
 
 impl ContextualCell {
     /// Returns the ledger and the facts, after checking that a trial can be made.
-    ///
-    /// # Errors
-    /// If the first trial fails.
-    pub fn facts(&self) -> Result<CellFacts, Error> {
+    pub(super) fn facts(&self) -> Result<CellFacts, Error> {
         self.environment.draw(0)?;
         let mut facts = self.environment.described.clone();
         facts.extend(self.prepared.maker.facts.clone());

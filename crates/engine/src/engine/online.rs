@@ -5,14 +5,13 @@
 
 use super::cell_info::{CellFacts, CellLedger};
 use super::lock::{LastFew, MOST_PROBLEMS, lock, made};
-use super::observer::{Observer, Place, Stop, TrialEnd};
+use super::observer::{Observer, Place, Stop};
 use super::rounds::{BatchResult, Recorded, Rounds, Trials};
 use super::warnings::delta_warning;
 use super::{Measures, Quantity};
 use crate::oco::learner::{LearnerBatch, LearnerStreams, PreparedLearner, Rates};
 use crate::oco::problem::{Problem, ProblemContext, Trial};
 use crate::spec::{CellPlan, OnlinePlan, Sweep};
-use privateer_backend::Counters;
 use privateer_config::error::Error;
 use privateer_numerics::rng::{Purpose, Streams};
 use privateer_privacy::Ledger;
@@ -198,9 +197,5 @@ impl Trials for OnlineTrials {
         let score = &self.trials[place].score;
         let risk = score.risk(self.learners.iterate_of(place));
         Ok((None, [risk, score.suboptimality(risk)]))
-    }
-
-    fn end(self) -> Result<(Counters, Vec<TrialEnd>), Error> {
-        Ok((Counters::default(), Vec::new()))
     }
 }

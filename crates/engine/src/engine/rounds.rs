@@ -40,7 +40,12 @@ pub(super) trait Trials {
     fn row(&mut self, place: usize) -> Result<(Option<usize>, Self::Row), Error>;
 
     /// Ends the trials: returns the counts of their screens and each one's results beyond the rows.
-    fn end(self) -> Result<(Counters, Vec<TrialEnd>), Error>;
+    fn end(self) -> Result<(Counters, Vec<TrialEnd>), Error>
+    where
+        Self: Sized,
+    {
+        Ok(Default::default())
+    }
 }
 
 /// Holds trials that are played together, and their recorded rows.

@@ -45,7 +45,8 @@ impl Preparation<'_> {
     /// * `played` — called with an upper bound on the number of plays, after each
     ///
     /// # Errors
-    /// As [`Preparation::tune`]; [`Error::Incomplete`] after a request to stop.
+    /// The first cell of which a pilot trial fails, or nothing can be played before the run; [`Error::Incomplete`] after a request to
+    /// stop.
     pub fn screen(
         &self,
         plans: &[CellPlan],

@@ -21,10 +21,7 @@ impl Preparation<'_> {
     /// Chooses the factors of all cells that are tuned and not yet known, their pilot trials spread over the current rayon pool.
     ///
     /// * `played` — called with the number of factors to play, after each
-    ///
-    /// # Errors
-    /// The first cell of which a pilot trial fails, or nothing can be played before the run.
-    pub fn tune(&self, plans: &[CellPlan], played: &(dyn Fn(u64) + Sync)) -> Result<(), Error> {
+    pub(super) fn tune(&self, plans: &[CellPlan], played: &(dyn Fn(u64) + Sync)) -> Result<(), Error> {
         let is_open = |plan: &CellPlan| !lock(&self.tuned_factors).contains_key(&(plan.index, plan.rounds));
         let open: Vec<(&CellPlan, &Tuning)> =
             plans.iter().filter_map(|plan| Some((plan, plan.tuning.as_deref()?))).filter(|(plan, _)| is_open(plan)).collect();
