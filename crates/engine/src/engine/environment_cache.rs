@@ -3,8 +3,8 @@
 use super::functions::Functions;
 use crate::env::Environment;
 use crate::env::contextual::Contextual;
+use crate::oco::problem::Problem;
 use crate::policy::TableCache;
-use crate::spec::CellPlan;
 use privateer_backend::Domain;
 use privateer_gp::score::Basis;
 use privateer_numerics::rng::Streams;
@@ -16,6 +16,8 @@ pub(super) struct EnvironmentCache {
     pub(super) environment: Mutex<Option<Arc<Environment>>>,
     /// The environment of contextual cells.
     pub(super) users: Mutex<Option<Arc<Contextual>>>,
+    /// The problem of learners.
+    pub(super) problem: Mutex<Option<Arc<Problem>>>,
     pub(super) tables: Arc<TableCache>,
     /// Bases with what the backend prepared of them.
     pub(super) domains: Mutex<Vec<(Basis, Arc<dyn Domain>)>>,
@@ -24,11 +26,12 @@ pub(super) struct EnvironmentCache {
 }
 
 impl EnvironmentCache {
-    pub(super) fn new(seed: u64, plan: &CellPlan) -> Self {
+    pub(super) fn new(seed: u64, label: &str) -> Self {
         Self {
-            streams: Streams::new(seed, &*plan.environment.label),
+            streams: Streams::new(seed, label),
             environment: Mutex::default(),
             users: Mutex::default(),
+            problem: Mutex::default(),
             tables: Arc::default(),
             domains: Mutex::default(),
             functions: Arc::default(),

@@ -4,21 +4,23 @@
 //! state and streams, so that nothing recorded depends on threads or batches.
 
 use super::cell_info::{CellFacts, CellLedger};
-use super::lock::{LastFew, MOST_PROBLEMS, lock, made};
+use super::environment_cache::EnvironmentCache;
+use super::lock::{MOST_PROBLEMS, lock, made};
 use super::observer::{Observer, Place, Stop};
+use super::prepare::Preparation;
 use super::rounds::{BatchResult, Recorded, Rounds, Trials};
 use super::warnings::delta_warning;
 use super::{Measures, Quantity};
 use crate::oco::learner::{LearnerBatch, LearnerStreams, PreparedLearner, Rates};
 use crate::oco::problem::{Problem, ProblemContext, Trial};
-use crate::spec::{CellPlan, OnlinePlan, Sweep};
+use crate::spec::{CellPlan, OnlinePlan, Task};
 use privateer_config::error::Error;
 use privateer_numerics::rng::{Purpose, Streams};
 use privateer_privacy::Ledger;
 use rayon::prelude::*;
 use std::collections::BTreeMap;
 use std::ops::Range;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 /// Largest number of trials in a batch: the norms of eight rows fill the SIMD lanes.
 const MOST_TOGETHER: u64 = 8;
@@ -26,17 +28,6 @@ const MOST_TOGETHER: u64 = 8;
 /// Returns the size of batches in which `n_trials` trials occupy all threads.
 pub(super) fn batch_size(n_trials: u64) -> u64 {
     n_trials.div_ceil(rayon::current_num_threads() as u64).clamp(1, MOST_TOGETHER)
-}
-
-pub(super) struct OnlinePreparation<'a> {
-    sweep: &'a Sweep,
-    problems: LastFew<String, OnlineProblem>,
-    rates: Mutex<BTreeMap<u32, Arc<Mutex<Option<f64>>>>>,
-}
-
-struct OnlineProblem {
-    streams: Streams,
-    problem: Mutex<Option<Arc<Problem>>>,
 }
 
 pub(super) struct OnlineCell {
@@ -48,38 +39,45 @@ pub(super) struct OnlineCell {
     rounds: u64,
 }
 
-impl<'a> OnlinePreparation<'a> {
-    pub(super) fn new(sweep: &'a Sweep) -> Self {
-        Self { sweep, problems: LastFew::default(), rates: Mutex::default() }
+impl Preparation<'_> {
+    /// Whether a cell of the sweep has a learning rate that validation data choose.
+    pub fn tunes_rates(&self) -> bool {
+        let tunes =
+            |plan: &CellPlan| matches!(&plan.task, Task::Online(online) if matches!(online.rates, Rates::Validated { .. }));
+        self.sweep.cells.iter().any(tunes)
+    }
+
+    /// Returns the learning rates that validation data have chosen so far, by cell.
+    pub fn tuned_rates(&self) -> BTreeMap<u32, f64> {
+        lock(&self.rates).iter().filter_map(|(&cell, rate)| Some((cell, (*lock(rate))?))).collect()
+    }
+
+    /// Takes the learning rates of an earlier run of the same sweep by the same version, which chose them on the same data.
+    ///
+    /// A rate that is no candidate of its cell is left out.
+    pub fn set_tuned_rates(&self, rates: &BTreeMap<u32, f64>) {
+        for (&cell, &rate) in rates {
+            if let Some(Task::Online(online)) = self.sweep.cells.get(cell as usize).map(|plan| &plan.task)
+                && let Rates::Validated { grid, .. } = &online.rates
+                && grid.contains(&rate)
+            {
+                *lock(lock(&self.rates).entry(cell).or_default()) = Some(rate);
+            }
+        }
     }
 
     fn problem(&self, plan: &CellPlan, online: &OnlinePlan, label: &str) -> Result<(Arc<Problem>, Streams), Error> {
-        let key = format!("{label} {}", plan.environment.key);
-        let new = || OnlineProblem { streams: Streams::new(self.sweep.seed, label), problem: Mutex::default() };
-        let ready = self.problems.of(key, MOST_PROBLEMS, new);
-        let context = ProblemContext { streams: &ready.streams, rounds: plan.rounds, memory_bytes: self.sweep.memory_bytes };
-        let problem = made(&ready.problem, || Ok(Arc::new((online.problem)(&context)?)))?;
-        Ok((problem, ready.streams.clone()))
+        let key = format!("{label} {}", plan.environment.key).into();
+        let kept = self.caches.of(key, MOST_PROBLEMS, || EnvironmentCache::new(self.sweep.seed, label));
+        let context = ProblemContext { streams: &kept.streams, rounds: plan.rounds, memory_bytes: self.sweep.memory_bytes };
+        let problem = made(&kept.problem, || Ok(Arc::new((online.problem)(&context)?)))?;
+        Ok((problem, kept.streams.clone()))
     }
 
     fn at_rate(&self, plan: &CellPlan, online: &OnlinePlan, label: &str, rate: f64) -> Result<OnlineCell, Error> {
         let (problem, streams) = self.problem(plan, online, label)?;
         let learner = online.learner.prepare(&problem.setting, &online.request, rate).map_err(|refusal| online.place(refusal))?;
         Ok(OnlineCell { problem, learner, streams, label: plan.policy.to_string(), cell: plan.index, rounds: plan.rounds })
-    }
-
-    /// Returns the learning rates that validation data have chosen, by cell.
-    pub(super) fn rates(&self) -> BTreeMap<u32, f64> {
-        lock(&self.rates).iter().filter_map(|(&cell, rate)| Some((cell, (*lock(rate))?))).collect()
-    }
-
-    /// Takes a learning rate as chosen if it is a candidate of the cell.
-    pub(super) fn set_rate(&self, cell: u32, online: &OnlinePlan, rate: f64) {
-        if let Rates::Validated { grid, .. } = &online.rates
-            && grid.contains(&rate)
-        {
-            *lock(lock(&self.rates).entry(cell).or_default()) = Some(rate);
-        }
     }
 
     /// Returns the learning rate: the stated one, or the best on validation data.
@@ -119,7 +117,7 @@ impl<'a> OnlinePreparation<'a> {
         Ok(grid[least])
     }
 
-    pub(super) fn cell(&self, plan: &CellPlan, online: &OnlinePlan) -> Result<OnlineCell, Error> {
+    pub(super) fn online_cell(&self, plan: &CellPlan, online: &OnlinePlan) -> Result<OnlineCell, Error> {
         let rate = self.rate(plan, online)?;
         self.at_rate(plan, online, &plan.environment.label, rate)
     }
@@ -127,7 +125,7 @@ impl<'a> OnlinePreparation<'a> {
     /// Returns the ledger and the facts of a cell.
     ///
     /// Without `choosing`, the first candidate replaces a learning rate that validation data would choose.
-    pub(super) fn facts(&self, plan: &CellPlan, online: &OnlinePlan, choosing: bool) -> Result<CellFacts, Error> {
+    pub(super) fn online_facts(&self, plan: &CellPlan, online: &OnlinePlan, choosing: bool) -> Result<CellFacts, Error> {
         let rate = match &online.rates {
             Rates::Validated { grid, .. } if !choosing => grid.first().copied().unwrap_or(1.0),
             _ => self.rate(plan, online)?,

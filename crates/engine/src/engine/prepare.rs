@@ -8,12 +8,11 @@ use super::contexts::ContextualCell;
 use super::environment_cache::EnvironmentCache;
 use super::lock::{LastFew, MOST_PROBLEMS, lock, made};
 use super::lockstep::batch;
-use super::online::{OnlineCell, OnlinePreparation, batch_size};
+use super::online::{OnlineCell, batch_size};
 use super::ready_cell::{ReadyCell, update_kind};
 use super::rounds::{BatchResult, Rounds};
 use super::{functions, scoring_error};
 use crate::env::{BuildContext, DataFolder, Environment};
-use crate::oco::learner::Rates;
 use crate::policy::{KnownInputs, Problem, SharedInputs};
 use crate::spec::{BanditPlan, CellPlan, ContextualBandit, CuratorPlan, Sweep, Task};
 use privateer_backend::{Backend, Cpu, Domain, UpdateKind};
@@ -33,8 +32,9 @@ pub struct Preparation<'a> {
     pub(super) sweep: &'a Sweep,
     data: &'a DataFolder,
     backend: &'a dyn Backend,
-    caches: LastFew<Arc<str>, EnvironmentCache>,
-    online: OnlinePreparation<'a>,
+    pub(super) caches: LastFew<Arc<str>, EnvironmentCache>,
+    /// The learning rates that validation data chose, by cell.
+    pub(super) rates: Mutex<BTreeMap<u32, Arc<Mutex<Option<f64>>>>>,
     /// The candidate that pilot trials chose, by cell and horizon.
     pub(super) tuned_factors: Mutex<BTreeMap<(u32, u64), usize>>,
     /// For each cell the first one over the same environment, and whether there are several.
@@ -80,7 +80,7 @@ impl<'a> Preparation<'a> {
             data,
             backend,
             caches: LastFew::default(),
-            online: OnlinePreparation::new(sweep),
+            rates: Mutex::default(),
             tuned_factors: Mutex::default(),
             alike: alike(sweep),
         }
@@ -93,27 +93,6 @@ impl<'a> Preparation<'a> {
 
     pub(super) fn has_device(&self) -> bool {
         self.backend.adapter().is_some()
-    }
-
-    /// Whether a cell of the sweep has a learning rate that validation data choose.
-    pub fn tunes_rates(&self) -> bool {
-        let tunes =
-            |plan: &CellPlan| matches!(&plan.task, Task::Online(online) if matches!(online.rates, Rates::Validated { .. }));
-        self.sweep.cells.iter().any(tunes)
-    }
-
-    /// Returns the learning rates that validation data have chosen so far, by cell.
-    pub fn tuned_rates(&self) -> BTreeMap<u32, f64> {
-        self.online.rates()
-    }
-
-    /// Takes the learning rates of an earlier run of the same sweep by the same version, which chose them on the same data.
-    pub fn set_tuned_rates(&self, rates: &BTreeMap<u32, f64>) {
-        for (&cell, &rate) in rates {
-            if let Some(Task::Online(online)) = self.sweep.cells.get(cell as usize).map(|plan| &plan.task) {
-                self.online.set_rate(cell, online, rate);
-            }
-        }
     }
 
     pub(super) fn spec_hash(&self) -> &str {
@@ -130,7 +109,9 @@ impl<'a> Preparation<'a> {
 
     /// Returns the cache of a cell's environment, which cells with equal environments share.
     fn cache(&self, plan: &CellPlan) -> Arc<EnvironmentCache> {
-        self.caches.of(Arc::clone(&plan.environment.key), MOST_PROBLEMS, || EnvironmentCache::new(self.sweep.seed, plan))
+        self.caches.of(Arc::clone(&plan.environment.key), MOST_PROBLEMS, || {
+            EnvironmentCache::new(self.sweep.seed, &plan.environment.label)
+        })
     }
 
     fn kept_environment(&self, plan: &CellPlan, bandit: &BanditPlan, kept: &EnvironmentCache) -> Result<Arc<Environment>, Error> {
@@ -148,7 +129,7 @@ impl<'a> Preparation<'a> {
         match &plan.task {
             Task::Bandit(bandit) => Ok(Ready::Bandit(Box::new(self.ready(plan, bandit, usize::MAX)?))),
             Task::Contextual(task) => Ok(Ready::Contextual(Box::new(self.ready_contextual(plan, task)?))),
-            Task::Online(online) => Ok(Ready::Online(Box::new(self.online.cell(plan, online)?))),
+            Task::Online(online) => Ok(Ready::Online(Box::new(self.online_cell(plan, online)?))),
         }
     }
 
@@ -379,7 +360,7 @@ impl<'a> Preparation<'a> {
                 CellFacts::of_bandit(&cell, instance)?
             }
             Task::Contextual(task) => self.ready_contextual(plan, task)?.facts()?,
-            Task::Online(online) => self.online.facts(plan, online, choosing)?,
+            Task::Online(online) => self.online_facts(plan, online, choosing)?,
         };
         if facts.ledger.reward.epsilon.is_some() {
             facts.ledger.reward.notes.extend(plan.environment.people.as_deref().map(str::to_owned));
