@@ -5,7 +5,7 @@
 use super::decide::settled;
 use super::decider::{Decider, requests};
 use super::plays::Plays;
-use crate::policy::{Policy, PolicyStreams, Proposal, SumsServer, TrialView};
+use crate::policy::{Policy, PolicyStreams, Proposal, TrialView};
 use privateer_backend::Counters;
 use privateer_config::error::Error;
 use privateer_gp::posterior::take_together;
@@ -21,8 +21,6 @@ pub(super) struct Player {
     pub(super) set: Option<Vec<u32>>,
     /// Numbers of the plays so far, by their rows, over a product domain.
     pub(super) plays: Option<Plays>,
-    /// Whether the policy learns from released sums.
-    has_server: bool,
     /// Whether a screen has applied the model's change in this round.
     is_screened: bool,
     /// Whether a device finds the point of this round: the policy proposes none, and is told of the round later.
@@ -35,11 +33,10 @@ pub(super) struct Player {
 
 impl Player {
     /// Creates the player of a trial who may play every point of a domain without axes.
-    pub(super) fn new(number: u64, mut policy: Box<dyn Policy>, streams: PolicyStreams) -> Self {
-        let (has_server, pending) = (policy.server().is_some(), Vec::new());
-        let (set, plays) = (None, None);
+    pub(super) fn new(number: u64, policy: Box<dyn Policy>, streams: PolicyStreams) -> Self {
+        let (set, plays, pending) = (None, None, Vec::new());
         let (is_screened, is_ahead, ends_batch) = (false, false, false);
-        Self { number, policy, streams, set, plays, has_server, is_screened, is_ahead, pending, ends_batch }
+        Self { number, policy, streams, set, plays, is_screened, is_ahead, pending, ends_batch }
     }
 
     /// Returns what the policy proposes; a random point is drawn here, among the allowed points.
@@ -84,15 +81,10 @@ impl Player {
         {
             model.screened();
         }
-        match self.server() {
+        match self.policy.server() {
             Some(server) => server.update_open(point, signal),
             None => self.policy.update(point, signal),
         }
-    }
-
-    /// Returns the server of a policy that learns from released sums.
-    fn server(&mut self) -> Option<&mut SumsServer> {
-        if self.has_server { self.policy.server() } else { None }
     }
 }
 
@@ -188,7 +180,7 @@ impl Players {
             .players
             .iter_mut()
             .enumerate()
-            .filter_map(|(place, player)| Some((place, player.server()?.open_factor()?)))
+            .filter_map(|(place, player)| Some((place, player.policy.server()?.open_factor()?)))
             .unzip();
         if !open.0.is_empty() {
             let made = take_together(&mut open.1);
