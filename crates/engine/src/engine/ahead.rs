@@ -31,22 +31,31 @@ const MANY_POINTS: usize = 10_000;
 const FIRST_ROUNDS: usize = 64;
 
 /// How the point of the coming round is found.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum AheadRound {
     /// By the policy and the screen.
-    #[default]
     Screened,
     /// The lane has named it.
     Named(u32),
     /// The lane is asked, for this number of rounds after those that it is told.
     Asked(usize),
     /// The host has decided it instead of the lane.
-    Decided(u32),
+    Decided,
+}
+
+/// Holds trials that a device screens, and the lanes in which it plays their rounds ahead, if it does.
+pub(super) struct DeviceTrials {
+    pub(super) lockstep: LockstepTrials,
+    /// The lane of each trial; none if rounds are not played ahead.
+    lanes: Vec<LaneTrial>,
 }
 
 /// A trial whose rounds a lane plays.
-#[derive(Default)]
-struct AheadTrial {
+struct LaneTrial {
+    lanes: Arc<Ahead>,
+    lane: usize,
+    domain: Arc<dyn Domain>,
+    n_rounds: u64,
     coming: AheadRound,
     named: VecDeque<u32>,
     /// Rounds that the lane has not been told.
@@ -60,19 +69,15 @@ struct AheadTrial {
     n_named: usize,
     changes: usize,
     last: Option<u32>,
+    /// Rounds without a screen: the lane or the host has decided them.
+    n_ahead: u64,
     /// The processor's screen of a trial that chooses rounds again; it has followed all of the policy's changes.
     screen: Option<Box<dyn Screen>>,
 }
 
-/// Holds trials that a device screens, and the lanes in which it plays their rounds ahead, if it does.
-pub(super) struct DeviceTrials {
-    pub(super) lockstep: LockstepTrials,
-    ahead: Option<AheadPart>,
-}
-
 impl DeviceTrials {
     pub(super) fn new(lockstep: LockstepTrials) -> Self {
-        Self { lockstep, ahead: None }
+        Self { lockstep, lanes: Vec::new() }
     }
 
     /// Returns whether lanes could play the rounds of all trials.
@@ -85,15 +90,31 @@ impl DeviceTrials {
     /// Lets lanes play the rounds of all trials ahead, before the first round.
     ///
     /// * `first` — lane of the first trial
-    pub(super) fn go_ahead(&mut self, lanes: Arc<Ahead>, domain: Arc<dyn Domain>, first: usize, n_rounds: u64) {
-        let new = |_| AheadTrial { n_asked: MOST_ROUNDS, ..AheadTrial::default() };
-        let trials = self.lockstep.sources.iter().map(new).collect();
-        self.ahead = Some(AheadPart { lanes, domain, first, n_rounds, trials, n_rounds_ahead: 0 });
+    pub(super) fn go_ahead(&mut self, lanes: &Arc<Ahead>, domain: &Arc<dyn Domain>, first: usize, n_rounds: u64) {
+        let lane = |lane| LaneTrial {
+            lanes: Arc::clone(lanes),
+            lane,
+            domain: Arc::clone(domain),
+            n_rounds,
+            coming: AheadRound::Screened,
+            named: VecDeque::new(),
+            untold: Vec::new(),
+            has_begun: false,
+            leaves: false,
+            n_asked: MOST_ROUNDS,
+            n_named: 0,
+            changes: 0,
+            last: None,
+            n_ahead: 0,
+            screen: None,
+        };
+        self.lanes = (first..first + self.lockstep.sources.len()).map(lane).collect();
     }
 
     /// Returns whether the coming round waits for a device.
     pub(super) fn wait(&self) -> bool {
-        self.lockstep.players.is_on_device() && self.ahead.as_ref().is_none_or(AheadPart::waits)
+        let waits = |lane: &LaneTrial| matches!(lane.coming, AheadRound::Asked(_) | AheadRound::Screened);
+        self.lockstep.players.is_on_device() && (self.lanes.is_empty() || self.lanes.iter().any(waits))
     }
 }
 
@@ -101,58 +122,50 @@ impl Trials for DeviceTrials {
     type Row = <LockstepTrials as Trials>::Row;
 
     fn propose(&mut self, round: u64) -> Result<(), Error> {
-        if let Some(ahead) = &mut self.ahead {
-            ahead.begin(round, &mut self.lockstep.players.players, &self.lockstep.sources)?;
+        let LockstepTrials { players, sources, .. } = &mut self.lockstep;
+        for ((lane, player), source) in self.lanes.iter_mut().zip(&mut players.players).zip(sources) {
+            lane.propose(round, player, source)?;
         }
         self.lockstep.propose(round)
     }
 
     fn decide(&mut self) -> Result<(), Error> {
         self.lockstep.decide()?;
-        match &mut self.ahead {
-            Some(ahead) => ahead.decide(&mut self.lockstep.players),
-            None => Ok(()),
+        let Players { players, points, .. } = &mut self.lockstep.players;
+        for ((lane, player), point) in self.lanes.iter_mut().zip(players).zip(points) {
+            lane.decide(player, point)?;
         }
+        Ok(())
     }
 
     fn learn(&mut self, round: u64, observer: &dyn Observer) -> Result<(), Error> {
         self.lockstep.learn(round, observer)?;
-        if let Some(ahead) = &mut self.ahead {
-            ahead.learned(&self.lockstep.players.points, &self.lockstep.released);
+        let LockstepTrials { players, released, .. } = &self.lockstep;
+        for ((lane, &point), &reward) in self.lanes.iter_mut().zip(&players.points).zip(released) {
+            lane.learn(point, reward);
         }
         Ok(())
     }
 
     fn row(&mut self, place: usize) -> Result<(Option<usize>, Self::Row), Error> {
-        if let Some(ahead) = &mut self.ahead {
-            ahead.catch_up(place, &mut self.lockstep.players.players[place], false)?;
+        if let Some(lane) = self.lanes.get_mut(place) {
+            lane.catch_up(&mut self.lockstep.players.players[place], false)?;
         }
         self.lockstep.row(place)
     }
 
     fn end(mut self) -> Result<(Counters, Vec<TrialEnd>), Error> {
-        let mut n_rounds_ahead = 0;
-        if let Some(ahead) = &mut self.ahead {
-            ahead.end(&mut self.lockstep.players.players)?;
-            n_rounds_ahead = ahead.n_rounds_ahead;
+        for (lane, player) in self.lanes.iter_mut().zip(&mut self.lockstep.players.players) {
+            if player.number.is_multiple_of(CHECKED) {
+                lane.catch_up(player, true)?;
+            }
         }
+        let n_ahead: u64 = self.lanes.iter().map(|lane| lane.n_ahead).sum();
         let (mut counters, ends) = self.lockstep.end()?;
-        counters.rounds += n_rounds_ahead;
-        counters.candidates += n_rounds_ahead;
+        counters.rounds += n_ahead;
+        counters.candidates += n_ahead;
         Ok((counters, ends))
     }
-}
-
-/// The trials of a part that go ahead.
-struct AheadPart {
-    lanes: Arc<Ahead>,
-    domain: Arc<dyn Domain>,
-    /// Lane of the first trial.
-    first: usize,
-    n_rounds: u64,
-    trials: Vec<AheadTrial>,
-    /// Rounds without a screen: lanes or the host have decided them.
-    n_rounds_ahead: u64,
 }
 
 /// Returns whether a lane could play the trial's rounds.
@@ -162,146 +175,128 @@ fn suits(player: &mut Player, source: &RewardSource, n_rounds: u64) -> bool {
     is_known && is_whole && player.policy.scores().is_some_and(|model| model.visited().is_some() && model.table().is_none())
 }
 
-impl AheadPart {
-    /// Begins a round: takes points that lanes have named, or asks for more.
-    fn begin(&mut self, round: u64, players: &mut [Player], sources: &[RewardSource]) -> Result<(), Error> {
-        for (place, (player, source)) in players.iter_mut().zip(sources).enumerate() {
-            self.trials[place].coming = self.coming(place, round, player, source);
-            player.is_ahead = self.trials[place].coming != AheadRound::Screened;
-            if !player.is_ahead {
-                self.catch_up(place, player, false)?;
-                // The screen of this round takes the change of the model.
-                self.trials[place].screen = None;
-            }
+impl LaneTrial {
+    /// Begins a round: takes a point that the lane has named, or asks for more.
+    fn propose(&mut self, round: u64, player: &mut Player, source: &RewardSource) -> Result<(), Error> {
+        self.coming = self.coming(round, player, source);
+        player.is_ahead = self.coming != AheadRound::Screened;
+        if !player.is_ahead {
+            self.catch_up(player, false)?;
+            // The screen of this round takes the change of the model.
+            self.screen = None;
         }
         Ok(())
     }
 
-    fn coming(&mut self, place: usize, round: u64, player: &mut Player, source: &RewardSource) -> AheadRound {
-        let (lane, trial) = (self.first + place, &mut self.trials[place]);
-        if let Some(point) = trial.named.pop_front() {
+    fn coming(&mut self, round: u64, player: &mut Player, source: &RewardSource) -> AheadRound {
+        if let Some(point) = self.named.pop_front() {
             return AheadRound::Named(point);
         }
         let n_points = source.instance.values().len();
-        trial.leaves |= trial.n_asked < FEWEST_ROUNDS
-            || MOST_ROUNDS <= trial.untold.len() + FEWEST_ROUNDS
-            || (MANY_POINTS <= n_points && FIRST_ROUNDS <= trial.n_named && 9 * trial.n_named < 10 * trial.changes);
+        self.leaves |= self.n_asked < FEWEST_ROUNDS
+            || MOST_ROUNDS <= self.untold.len() + FEWEST_ROUNDS
+            || (MANY_POINTS <= n_points && FIRST_ROUNDS <= self.n_named && 9 * self.n_named < 10 * self.changes);
         // A lane leaves the first observation to the host.
-        let is_prior = !trial.has_begun && trial.untold.is_empty();
-        if trial.leaves || is_prior {
+        let is_prior = !self.has_begun && self.untold.is_empty();
+        if self.leaves || is_prior {
             return AheadRound::Screened;
         }
         let left = usize::try_from(self.n_rounds - round + 1).unwrap_or(usize::MAX);
-        let wanted = trial.n_asked.min(MOST_ROUNDS - trial.untold.len()).min(left);
+        let wanted = self.n_asked.min(MOST_ROUNDS - self.untold.len()).min(left);
         let factors: Vec<f64> = (round..).map_while(|round| player.policy.factor_ahead(round)).take(wanted).collect();
         let ridge = player.policy.scores().and_then(|model| model.visited()).map(|visited| visited.ridge);
         let (Some(ridge), Some(noise), Some(clip)) = (ridge, source.ahead(factors.len()), source.clip()) else {
-            trial.leaves = true;
+            self.leaves = true;
             return AheadRound::Screened;
         };
         if factors.is_empty() {
             return AheadRound::Screened;
         }
-        let mut rounds = trial.untold.clone();
+        let mut rounds = self.untold.clone();
         rounds.extend(factors.iter().zip(noise).map(|(&beta, (noise, added))| LaneRound::Open { beta, noise, added }));
-        let function = (!trial.has_begun).then(|| Arc::clone(source.instance.values()));
-        self.lanes.add(LaneJob { lane, function, ridge, clip, rounds });
+        let function = (!self.has_begun).then(|| Arc::clone(source.instance.values()));
+        self.lanes.add(LaneJob { lane: self.lane, function, ridge, clip, rounds });
         AheadRound::Asked(factors.len())
     }
 
-    /// Returns whether a trial waits for a device.
-    fn waits(&self) -> bool {
-        self.trials.iter().any(|trial| matches!(trial.coming, AheadRound::Asked(_) | AheadRound::Screened))
-    }
-
-    /// Writes the points of the trials that go ahead; the host decides what lanes leave to it.
-    fn decide(&mut self, Players { players, points, .. }: &mut Players) -> Result<(), Error> {
-        for (place, (player, point)) in players.iter_mut().zip(points).enumerate() {
-            if let AheadRound::Asked(asked) = self.trials[place].coming {
-                self.trials[place].coming = match self.answer(place, asked)? {
-                    Some(point) => AheadRound::Named(point),
-                    None => AheadRound::Decided(self.decided(place, player)?),
-                };
-            }
-            let trial = &mut self.trials[place];
-            self.n_rounds_ahead += u64::from(trial.coming != AheadRound::Screened);
-            match trial.coming {
-                AheadRound::Named(named) => {
-                    trial.n_named += 1;
-                    trial.changes += usize::from(trial.last != Some(named));
-                    trial.last = Some(named);
-                    *point = named as usize;
-                }
-                AheadRound::Decided(decided) => {
-                    *point = decided as usize;
-                    player.is_ahead = false;
-                }
-                AheadRound::Screened | AheadRound::Asked(_) => {}
-            }
+    /// Writes the point of the round if the lane names it; the host decides what the lane leaves to it.
+    fn decide(&mut self, player: &mut Player, point: &mut usize) -> Result<(), Error> {
+        if let AheadRound::Asked(asked) = self.coming {
+            self.coming = self.answer(asked)?.map_or(AheadRound::Decided, AheadRound::Named);
         }
+        match self.coming {
+            AheadRound::Named(named) => {
+                self.n_named += 1;
+                self.changes += usize::from(self.last != Some(named));
+                self.last = Some(named);
+                *point = named as usize;
+            }
+            AheadRound::Decided => {
+                *point = self.decided(player)? as usize;
+                player.is_ahead = false;
+            }
+            AheadRound::Screened | AheadRound::Asked(_) => return Ok(()),
+        }
+        self.n_ahead += 1;
         Ok(())
     }
 
-    /// Takes the answer of a lane that was asked for so many rounds; returns the point of the first, if the lane has named it.
-    fn answer(&mut self, place: usize, asked: usize) -> Result<Option<u32>, Error> {
-        let trial = &mut self.trials[place];
-        let answer = match self.lanes.take(self.first + place) {
+    /// Takes the lane's answer for so many rounds; returns the point of the first, if the lane has named it.
+    fn answer(&mut self, asked: usize) -> Result<Option<u32>, Error> {
+        let answer = match self.lanes.take(self.lane) {
             Ok(answer) => answer,
             Err(error) if error.can_be_replaced() => {
                 // The screen that follows meets the same device, and says what happened.
-                trial.leaves = true;
+                self.leaves = true;
                 return Ok(None);
             }
             Err(error) => return Err(scoring_error(error)),
         };
-        let n_told = trial.untold.len();
-        let mut told = answer.actions.iter().zip(&trial.untold);
+        let n_told = self.untold.len();
+        let mut told = answer.actions.iter().zip(&self.untold);
         if told.any(|(point, round)| !matches!(round, LaneRound::Forced { point: told, .. } if told == point)) {
             return Err(untrusted("a device played other points than it was told".to_owned()));
         }
-        trial.has_begun = true;
-        trial.leaves |= answer.is_unbounded || answer.actions.len() < n_told;
+        self.has_begun = true;
+        self.leaves |= answer.is_unbounded || answer.actions.len() < n_told;
         let named = answer.actions.get(n_told..).unwrap_or(&[]);
         // A lane that was only paused has decided nothing wrong, unless it does not come forward at all.
-        trial.leaves |= answer.is_paused && named.is_empty();
+        self.leaves |= answer.is_paused && named.is_empty();
         let is_halted = named.len() < asked && !answer.is_paused;
-        trial.n_asked = if is_halted { (trial.n_asked / 2).max(named.len()) } else { (2 * trial.n_asked).min(MOST_ROUNDS) };
-        trial.untold.clear();
-        trial.named.extend(named);
-        Ok(trial.named.pop_front())
+        self.n_asked = if is_halted { (self.n_asked / 2).max(named.len()) } else { (2 * self.n_asked).min(MOST_ROUNDS) };
+        self.untold.clear();
+        self.named.extend(named);
+        Ok(self.named.pop_front())
     }
 
-    /// Decides a round that a lane has left to the host, after all rounds that the policy has not been told were chosen again.
-    fn decided(&mut self, place: usize, player: &mut Player) -> Result<u32, Error> {
-        self.catch_up(place, player, true)?;
-        let screen = &mut self.trials[place].screen;
-        let mut host = screen.take().unwrap_or_else(|| self.domain.open_on_host());
+    /// Decides a round that the lane has left to the host, after all rounds that the policy has not been told were chosen again.
+    fn decided(&mut self, player: &mut Player) -> Result<u32, Error> {
+        self.catch_up(player, true)?;
+        let mut host = self.screen.take().unwrap_or_else(|| self.domain.open_on_host());
         let point = chosen(player, host.as_mut())?;
-        *screen = Some(host).filter(|_| player.number.is_multiple_of(CHECKED));
+        self.screen = Some(host).filter(|_| player.number.is_multiple_of(CHECKED));
         Ok(point)
     }
 
-    /// Takes the released rewards of a round, of which lanes are told those that they have not named the points of.
-    fn learned(&mut self, points: &[usize], released: &[Option<f64>]) {
-        for ((trial, &point), reward) in self.trials.iter_mut().zip(points).zip(released) {
-            if !matches!(trial.coming, AheadRound::Named(_)) && !trial.leaves {
-                match *reward {
-                    Some(reward) => trial.untold.push(LaneRound::Forced { point: point as u32, reward }),
-                    None => trial.leaves = true,
-                }
-            }
+    /// Takes the released reward of a round; the lane is told it unless it has named the point.
+    fn learn(&mut self, point: usize, reward: Option<f64>) {
+        if matches!(self.coming, AheadRound::Named(_)) || self.leaves {
+            return;
+        }
+        match reward {
+            Some(reward) => self.untold.push(LaneRound::Forced { point: point as u32, reward }),
+            None => self.leaves = true,
         }
     }
 
-    /// Tells the policy of a trial what it has not been told; chooses the points again in every 64th trial, and if asked to.
-    fn catch_up(&mut self, place: usize, player: &mut Player, is_checked: bool) -> Result<(), Error> {
-        let trial = &mut self.trials[place];
-        let is_sampled = player.number.is_multiple_of(CHECKED);
+    /// Tells the policy what it has not been told; chooses the points again in every 64th trial, and if asked to.
+    fn catch_up(&mut self, player: &mut Player, is_checked: bool) -> Result<(), Error> {
         let pending = std::mem::take(&mut player.pending);
         if pending.is_empty() {
             return Ok(());
         }
-        let mut host = (is_checked || is_sampled).then(|| trial.screen.take().unwrap_or_else(|| self.domain.open_on_host()));
+        let is_checked = is_checked || player.number.is_multiple_of(CHECKED);
+        let mut host = is_checked.then(|| self.screen.take().unwrap_or_else(|| self.domain.open_on_host()));
         for (point, signal) in pending {
             if let Some(screen) = &mut host {
                 let expected = chosen(player, screen.as_mut())?;
@@ -314,17 +309,7 @@ impl AheadPart {
             }
             player.policy.update(point, &signal);
         }
-        trial.screen = host;
-        Ok(())
-    }
-
-    /// Tells the policies of all trials that choose every round again what they have not been told.
-    fn end(&mut self, players: &mut [Player]) -> Result<(), Error> {
-        for (place, player) in players.iter_mut().enumerate() {
-            if player.number.is_multiple_of(CHECKED) {
-                self.catch_up(place, player, true)?;
-            }
-        }
+        self.screen = host;
         Ok(())
     }
 }
