@@ -17,6 +17,7 @@ CASES = {
     "share-piecewise": ("piecewise", 4.0, (-3, 3), 50, 1, True),
     "share-hybrid": ("hybrid", 3.0, (-3, 3), 60, 1, True),
     "share-spaced-values": ("warped-piecewise", 2.0, (-3, 3), 60, 1, True),
+    "share-own-rewards": ("warped-piecewise", 2.0, (-3, 3), 60, 1, True),
     "share-thirty-rows": ("laplace", 8.0, (-3, 3), 80, 1, True),
     "share-clip-that-cuts": ("laplace", 3.0, (-1, 1), 60, 1, True),
     "share-small-budget": ("laplace", 1.0, (-3, 3), 60, 1, True),

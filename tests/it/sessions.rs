@@ -5,8 +5,8 @@ use crate::program::*;
 const LINEAR: &str = "kind = \"jdp-linucb\"\nbeta = { kind = \"scaled\", factor = 0.3 }";
 const JOINT: &str =
     "kind = \"jdp-gp-ucb\"\nfeatures = { kind = \"nystrom\", size = 6 }\nbeta = { kind = \"scaled\", factor = 0.3 }";
-const LOCAL: &str =
-    "kind = \"local-jdp-gp-ucb\"\nfeatures = { kind = \"nystrom\", size = 6 }\nbeta = { kind = \"scaled\", factor = 0.3 }";
+const LOCAL: &str = "kind = \"local-jdp-gp-ucb\"\nfeatures = { kind = \"nystrom\", size = 6 }\nbeta = { kind = \"scaled\", factor = 0.3 }\n\
+     privacy = { protects = \"contexts and rewards\" }";
 
 /// A batch of users is asked for one row, and its rewards are held until its end; the state passes the disk between commands.
 #[test]

@@ -85,7 +85,11 @@ fn rows() -> Vec<(&'static str, ThreatModel)> {
             "simulated sums over decision sets, or with `protects = \"contexts and rewards\"`: `jdp-gp-ucb`, `jdp-linucb`",
             points("kind = \"jdp-gp-ucb\"\nprivacy = { protects = \"contexts and rewards\" }"),
         ),
-        ("simulated sums: `local-jdp-gp-ucb` with `privunit` or `local-gaussian`", points("kind = \"local-jdp-gp-ucb\"")),
+        ("simulated rewards at public points: `local-jdp-gp-ucb`", points("kind = \"local-jdp-gp-ucb\"")),
+        (
+            "simulated items over decision sets, or with `privunit` or `local-gaussian`: `local-jdp-gp-ucb`",
+            points("kind = \"local-jdp-gp-ucb\"\nprivacy = { mechanism = \"privunit\" }"),
+        ),
         ("simulated choice: `fixed-design`", points("kind = \"fixed-design\"\ncandidates = 4")),
         ("simulated sums: `batched-gp-ucb`, `dp-bpe`, `dp-se`", points("kind = \"batched-gp-ucb\"")),
         (

@@ -28,6 +28,7 @@ fn a_session_with_another_claim_is_refused() {
     let tree = "mechanism = \"tree\"\nepsilon = 4.0\ndelta = 1e-5\nclip = [-1.0, 1.0]\nprotects = \"contexts and rewards\"";
     let laplace = "mechanism = \"laplace\"\nepsilon = 4.0\nclip = [-1.0, 1.0]";
     let release = format!("{sums}\nrelease = {{ kind = \"interval\", rounds = 4 }}");
+    let (local, items) = ("kind = \"local-jdp-gp-ucb\"", tree.replace("mechanism = \"tree\"\n", ""));
     let alone = tree.replace("\nprotects = \"contexts and rewards\"", "");
     for (policy, begun, others) in [
         (
@@ -42,6 +43,7 @@ fn a_session_with_another_claim_is_refused() {
                 (tree.to_owned(), &release), // the same claim by other noise
             ],
         ),
+        (local, &items, vec![(items.replace("\nprotects = \"contexts and rewards\"", ""), local)]),
         (
             rewards,
             laplace,

@@ -79,11 +79,13 @@ fn kinds() -> Vec<(String, f64)> {
     let learner = |set: &str, kind: &str| {
         format!("[problem]\n{REGRESSION}set = {set}\n[privacy]\nPRIVACY\n[[learner]]\nkind = \"{kind}\"\nlearning_rate = 0.01\n")
     };
+    let local = JDP.replace("jdp-gp-ucb", "local-jdp-gp-ucb");
     let (ball, cross) = ("{ kind = \"lp-ball\", p = 1.5 }", "{ kind = \"lp-ball\", p = 1 }");
     // Small steps: contributions are bounded by lr beta D + L, and the planted sample moves L.
     vec![
         (bandit(SMALL, JDP), 0.4),
-        (bandit(SMALL, &JDP.replace("jdp-gp-ucb", "local-jdp-gp-ucb")), SPHERE),
+        (bandit(SMALL, &local), 0.8),
+        (bandit(SMALL, &format!("{local}privacy = {{ protects = \"contexts and rewards\" }}\n")), SPHERE),
         (bandit(SMALL, &format!("{JDP}release = {{ kind = \"count\", factor = 1.4 }}\n")), 0.4),
         (bandit(&format!("{SMALL}sets = {{ kind = \"random\", points = 8 }}\n"), JDP), 0.4),
         (bandit(PEOPLE, "kind = \"dp-linucb\"\n"), 0.6),

@@ -27,3 +27,21 @@ fn exact_posterior_and_exact_features_choose_alike() {
         assert!(3 < distinct.len(), "{environment}: too few choices to compare");
     }
 }
+
+/// A server of the local model that knows the points is `gp-ucb` on the same released rewards.
+#[test]
+fn own_rewards_at_public_points_are_those_of_gp_ucb() {
+    let points = |policy: &str, protects: &str| {
+        let text = format!(
+            "seed = 3\nrounds = 200\ntrials = 3\nreferences = false\nrecord = {{ rounds = \"all\" }}\n[environment]\nkind = \"rkhs\"\n\
+             domain = {{ kind = \"grid\", points = 30 }}\nkernel = {{ kind = \"squared-exponential\", lengthscale = 0.3 }}\n\
+             noise = \"bernoulli\"\noutput = \"unit\"\n[privacy]\nepsilon = 2.0\n{protects}\n[[policy]]\nlabel = \"one\"\n\
+             kind = {policy}\nridge = 2.0\nbeta = {{ kind = \"constant\", value = 2.0 }}\n"
+        );
+        ran(&text).cell(0).point.clone()
+    };
+    let local = "\"local-jdp-gp-ucb\"\nfeatures = { kind = \"exact\", tolerance = 1e-12 }";
+    let learned = points("\"gp-ucb\"", "");
+    assert_eq!(learned, points(local, ""));
+    assert_ne!(learned, points(local, "protects = \"contexts and rewards\""));
+}

@@ -16,8 +16,8 @@ use privateer_config::facts::Facts;
 use privateer_config::params::Args;
 use privateer_gp::score::{AxisFeatures, Basis, Moments};
 use privateer_gp::{Plays, Points};
-use privateer_privacy::Protection;
-use privateer_privacy::sums::{Epochs, Sums, SumsNeed};
+use privateer_privacy::sums::{Epochs, Spectrum, Sums, SumsFacts, SumsNeed};
+use privateer_privacy::{Calibration, Protection};
 use std::sync::Arc;
 
 /// Reads the keys of a server; `default` are the features where the spec names none.
@@ -94,7 +94,9 @@ struct SumsMaker(Arc<SumsPolicyShared>);
 
 impl SumsMaker {
     fn server(&self, setting: &Setting) -> Result<SumsServer, Error> {
-        let facts = setting.sums.ok_or_else(|| Error::Failed {
+        // Rewards are released one by one where everybody knows the points.
+        let rewards = SumsFacts { calibration: Calibration::Tight, clip: None, centre: 0.0, spectrum: Spectrum::None };
+        let facts = setting.sums.or(self.0.kind.local.then_some(rewards)).ok_or_else(|| Error::Failed {
             problem: format!("policy `{}` was given a mechanism for single rewards", self.0.kind.name),
             hint: "this is a fault of the program, not of the spec: please report it".to_owned(),
         })?;

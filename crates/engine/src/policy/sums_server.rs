@@ -10,6 +10,7 @@ use privateer_config::facts::Facts;
 use privateer_gp::Plays;
 use privateer_gp::posterior::{Repair, SumsPosterior, SumsUpdate, Unusable};
 use privateer_gp::score::{AxisFeatures, Change, FeatureTable, Moments, ScoreModel, lowest_within_tie};
+use privateer_privacy::gram::GramLayout;
 use privateer_privacy::sums::{Epochs, Sums, SumsFacts, SumsNeed};
 use privateer_privacy::{Query, Released, Signal};
 use std::sync::Arc;
@@ -63,6 +64,8 @@ pub struct SumsServer {
     bound: f64,
     /// Scale of the noise that beta supposes.
     pub(super) noise_std: f64,
+    /// Standard deviation of what a mechanism adds to one reward; 0 where sums or items are released.
+    reward_std: f64,
     posterior: SumsPosterior,
     bounds: NoiseBounds,
     /// The coming round, 1-based.
@@ -94,7 +97,14 @@ impl SumsServer {
         let reward = &setting.facts;
         let half_range = facts.clip.or(reward.range).map(|(lo, hi)| 0.5 * (hi - lo));
         let known = reward.noise_variance.map(libm::sqrt).or(half_range).or(reward.noise_bound);
-        let Some(noise_std) = shared.keys.noise_std.or(known) else {
+        let released = setting.released;
+        let reward_std = libm::sqrt(released.mechanism_variance);
+        let added = if matches!(shared.keys.beta, ExplorationFactor::Theory { .. }) {
+            released.mechanism_scale.unwrap_or(reward_std)
+        } else {
+            reward_std
+        };
+        let Some(noise_std) = shared.keys.noise_std.or(known).map(|own| libm::hypot(own, added)) else {
             let what = format!("beta of `{}` needs the scale of the noise, and this problem's has no variance", shared.kind.name);
             return Diagnostic::new(what).hint("state `noise_std` in the policy, or `privacy.clip`").refuse();
         };
@@ -105,6 +115,7 @@ impl SumsServer {
             facts,
             bound: reward.bound,
             noise_std,
+            reward_std,
             posterior,
             bounds: shared.keys.spectrum.at(
                 &facts,
@@ -231,25 +242,35 @@ impl SumsServer {
                 }
                 self.take();
             }
-            Signal::Item(item) => {
-                let due = self.is_due();
-                if let Some(items) = &mut self.items {
-                    items.entries.iter_mut().zip(&item.entries).for_each(|(sum, entry)| *sum += entry);
-                    items.users += item.users;
-                    // The noises of different users are independent, so their variances add.
-                    items.gram_std = libm::hypot(items.gram_std, item.gram_std);
-                    items.moment_std = libm::hypot(items.moment_std, item.moment_std);
-                    if due {
-                        self.released = Arc::new(items.clone());
-                    }
-                }
-                if due {
-                    self.take();
-                }
+            Signal::Item(item) => self.add(item),
+            // The point follows from what was released before: its features need no noise.
+            Signal::Reward(reward) => {
+                let SumsNeed { n_features, rounds, .. } = self.shared.need;
+                let mut item = Sums { users: 1, moment_std: self.reward_std, ..Sums::empty(n_features, rounds) };
+                GramLayout::single(n_features).add(&mut item.entries, 0, &self.query(point).features, *reward);
+                self.add(&item);
             }
-            Signal::Nothing | Signal::Reward(_) | Signal::Choice(_) => {}
+            Signal::Nothing | Signal::Choice(_) => {}
         }
         self.round += 1;
+    }
+
+    /// Adds a user's item; the model takes the sum over where its schedule says so.
+    fn add(&mut self, item: &Sums) {
+        let due = self.is_due();
+        if let Some(items) = &mut self.items {
+            items.entries.iter_mut().zip(&item.entries).for_each(|(sum, entry)| *sum += entry);
+            items.users += item.users;
+            // The noises of different users are independent, so their variances add.
+            items.gram_std = libm::hypot(items.gram_std, item.gram_std);
+            items.moment_std = libm::hypot(items.moment_std, item.moment_std);
+            if due {
+                self.released = Arc::new(items.clone());
+            }
+        }
+        if due {
+            self.take();
+        }
     }
 
     /// Returns the model whose factor is left to be computed, and the sums that it is computed from.

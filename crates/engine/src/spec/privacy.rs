@@ -114,6 +114,7 @@ impl PrivacyPlan {
         };
         let only = match protection {
             Protection::Sums => None,
+            Protection::LocalSums if is_automatic => None,
             Protection::LocalSums => Some((false, "everybody's own item hides the point that they play too")),
             _ => Some((true, "this policy learns rewards alone, and its mechanism protects nothing else")),
         };
@@ -121,8 +122,11 @@ impl PrivacyPlan {
             && stated != only
             && name != "none"
         {
-            let hint =
-                if only { "`jdp-gp-ucb` with a trusted server protects both" } else { "a policy that learns released rewards" };
+            let hint = if only {
+                "`jdp-gp-ucb` with a trusted server protects both"
+            } else {
+                "`mechanism = \"auto\"` releases everybody's reward alone"
+            };
             args.reject_with_hint(
                 "protects",
                 why,
@@ -196,7 +200,8 @@ impl PrivacyPlan {
             (MechanismChoice::Outside(entry), _) => entry.build(&request, facts).map(Channel::Rewards),
             (MechanismChoice::Sums(entry), need) => {
                 let mut need = need.unwrap_or_else(|| SumsNeed::of_rewards(facts.rounds, None));
-                if entry.serves == Protection::Sums && entry.name != "none" {
+                let local = entry.serves == Protection::LocalSums;
+                if (entry.serves == Protection::Sums || local && self.automatic) && entry.name != "none" {
                     // The papers protect decision sets.
                     need.rewards_alone = self.rewards_alone.unwrap_or(public_points && request.calibration.redesigns());
                 }
@@ -204,6 +209,13 @@ impl PrivacyPlan {
                     let message = "each user brings a decision set, which the sums of features tell of";
                     let refusal = Refusal::new("protects", message, "`contexts and rewards`, or no `protects`");
                     return Err(self.place(refusal.hint("an environment without `sets` has public points")));
+                }
+                if need.rewards_alone && local && request.calibration.redesigns() {
+                    // The server computes the features of the point that it chose: a reward is all that a user has to tell.
+                    request.mechanism = automatic_for_rewards(&Request { mechanism: "auto", ..request });
+                    if let Some(entry) = MECHANISMS.iter().find(|entry| entry.name == request.mechanism) {
+                        return (entry.build)(&request, facts).map(Channel::Rewards).map_err(|refusal| self.place(refusal));
+                    }
                 }
                 let entry = if self.automatic { automatic_for_need(**entry, &mut request, facts, need) } else { **entry };
                 (entry.build)(&request, facts, need).map(Channel::Sums)
@@ -271,7 +283,7 @@ fn automatic_for_need(entry: SumsEntry, request: &mut Request, facts: &RewardFac
 /// Reads what is protected of a user: whether rewards alone; `None` where that is left to the environment.
 pub(super) fn protected(args: &Args<'_>) -> Option<bool> {
     let doc = "what the budget protects of a user in a round; `auto`: rewards alone where the points are public and the tight \
-               calibration releases sums, else what the mechanism hides";
+               calibration releases sums or chooses everybody's own mechanism, else what the mechanism hides";
     args.choice("protects", doc, &[("auto", None), ("rewards", Some(true)), ("contexts and rewards", Some(false))], "auto")
 }
 

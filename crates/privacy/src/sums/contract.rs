@@ -4,7 +4,7 @@
 use crate::accounting::sensitivity::Participation;
 use crate::noise::{ReleaseError, SamplerLaw};
 use crate::privatizer::sealed::Sealed;
-use crate::{Calibrated, Calibration, Ledger, Privatizer, Protection, Request, RewardFacts};
+use crate::{Calibrated, Calibration, Ledger, Privatizer, Protection, Refusal, Request, RewardFacts};
 use std::fmt;
 use std::sync::Arc;
 
@@ -36,6 +36,16 @@ impl SumsNeed {
     pub fn in_releases(&self, participation: Participation) -> Participation {
         let whole = self.releases == self.rounds && self.epochs == Epochs::One;
         if participation.is_once() { Participation::ONCE } else { participation.in_rows_of(if whole { 1 } else { u64::MAX }) }
+    }
+
+    /// Refuses to protect rewards alone by the noise of a paper.
+    pub(super) fn refuse_rewards_of_papers(&self, calibration: Calibration) -> Result<(), Refusal> {
+        if !self.rewards_alone || calibration.redesigns() {
+            return Ok(());
+        }
+        let message = "the paper's noise protects decision sets too";
+        Err(Refusal::new("protects", message, "`contexts and rewards`, or no `protects`")
+            .hint("`calibration = \"tight\"` has noise that protects rewards alone"))
     }
 
     /// Returns the need of a server that asks for sums of rewards alone, with at most one release after each round.

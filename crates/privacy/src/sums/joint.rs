@@ -107,14 +107,7 @@ fn build(request: &Request, facts: &RewardFacts, need: SumsNeed) -> Calibrated<d
         return Err(Refusal::new("mechanism", "the papers print the tree and no other mechanism", "`tree`, or `auto`")
             .hint("with `calibration = \"corrected\"` or `\"tight\"` every mechanism is calibrated"));
     }
-    if need.rewards_alone && !request.calibration.redesigns() {
-        return Err(Refusal::new(
-            "protects",
-            "the paper's noise protects decision sets too",
-            "`contexts and rewards`, or no `protects`",
-        )
-        .hint("`calibration = \"tight\"` has noise that protects rewards alone"));
-    }
+    need.refuse_rewards_of_papers(request.calibration)?;
     let rewards = Rewards::of(request, facts)?;
     let participation = need.in_releases(request.budget.participation);
     let stream = |releases: u64, rounds: u64, horizon: u64| -> Result<(Epoch, String), Refusal> {

@@ -117,6 +117,7 @@ pub(super) struct Local {
 fn build(request: &Request, facts: &RewardFacts, need: SumsNeed) -> Result<Arc<dyn SumsMechanism>, Refusal> {
     let (epsilon, delta) = (request.epsilon()?, request.delta(facts.rounds)?);
     refuse_epochs(need)?;
+    need.refuse_rewards_of_papers(request.calibration)?;
     let rewards = Rewards::of(request, facts)?;
     let reach = rewards.reach.unwrap_or(f64::INFINITY);
     let (printed, shape) = printed(&rewards, need.n_features, (epsilon, delta));

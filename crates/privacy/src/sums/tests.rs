@@ -311,8 +311,10 @@ fn noise_follows_the_range_and_public_features_have_none() {
             assert!(one.entries[3..].iter().zip(&hundred.entries[3..]).all(|(one, hundred)| near(*hundred, 100.0 * one)));
         }
     }
-    let printed = request(&joint::ENTRIES[0], Calibration::AsPrinted, 1.0, SumsNeed { rewards_alone: true, ..need(7, 2) });
-    assert_eq!(printed.build(&joint::ENTRIES[0]).map(|_| ()).expect_err("refused").key, "protects");
+    for entry in [joint::ENTRIES[0], local::ENTRY] {
+        let printed = request(&entry, Calibration::AsPrinted, 1.0, SumsNeed { rewards_alone: true, ..need(7, 2) });
+        assert_eq!(printed.build(&entry).map(|_| ()).expect_err("refused").key, "protects");
+    }
 }
 
 /// Checks that the derivation in words leads to the number beside it, whatever the clip range, calibration and mechanism: the bound
