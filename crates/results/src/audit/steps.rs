@@ -165,33 +165,31 @@ pub fn stored() -> Result<Vec<Case>, Error> {
     let (law, clip) = (terms.stored_noise(steps).map_err(refused)?.noise, terms.bounds(1.0));
     let VectorLaw::Gaussian { sigma } = law else { return Ok(Vec::new()) };
     let g = direction(false);
-    let squared = g.iter().map(|g| g * g).sum::<f64>() / (sigma * sigma);
     // Shows every drawn gradient; returns false if one is refused.
-    let play = move |side: Side, data: (f64, f64), stream: &mut Stream, seen: &mut dyn FnMut(&[f64])| {
+    let play = move |side: Side, data: (f64, f64), others: f64, stream: &mut Stream, seen: &mut dyn FnMut(&[f64])| {
         let Some(noise) = law.sampler() else { return false };
         let mut stored = StoredSamples::new(Arc::new(LinearLoss), DIMENSION, clip, noise);
         for sample in 0..n_samples {
-            let (x, y) = if sample == 0 { changed(side, g, data) } else { ([0.0; DIMENSION], 0.0) };
+            let (x, y) = if sample == 0 { changed(side, g, data) } else { (g, others) };
             stored.samples.keep(Raw::seal(Sample { x: &x, y }));
         }
         (0..steps).all(|_| stored.gradient(&[0.0; DIMENSION], stream).map(|released| seen(released.value())).is_some())
     };
     let attack = move |side: Side, stream: &mut Stream| {
         let mut score = 0.0;
-        let whole = play(side, (1.0, 1.0), stream, &mut |released| {
-            let along = separation(law, released, &g) / (sigma * sigma);
-            // One draw of n is the changed sample's: a mixture of a normal around zero and one around g or -g.
-            let mixture = |sign: f64| libm::log((n_samples - 1) as f64 + libm::exp(sign * along - 0.5 * squared));
-            score += mixture(1.0) - mixture(-1.0);
+        let whole = play(side, (1.0, 1.0), 1.0, stream, &mut |released| {
+            // One draw of n is the changed sample's: a normal around g against a mixture of it and one around -g.
+            let ratio = libm::exp(-2.0 * separation(law, released, &g) / (sigma * sigma));
+            score -= libm::log((n_samples - 1) as f64 + ratio);
         });
         if whole { score } else { f64::NAN }
     };
-    let pair = format!("gradients g and -g of one sample of {n_samples}, all others zero, {steps} draws");
+    let pair = format!("gradients g and -g of one sample of {n_samples}, all others g, {steps} draws");
     let mut cases = vec![Case::new("stored-gaussian", CLAIM, pair, "the likelihood ratio of all releases", attack)];
     for (suffix, size, y, words) in OUTSIDE {
         // The draws are secret: their sum does not depend on which of them drew the sample.
         let transcript = move |side: Side, stream: &mut Stream, row: &mut [f64]| {
-            play(side, (size, y), stream, &mut |released| row.iter_mut().zip(released).for_each(|(sum, x)| *sum += x))
+            play(side, (size, y), 0.0, stream, &mut |released| row.iter_mut().zip(released).for_each(|(sum, x)| *sum += x))
         };
         let pair = format!("{words} of one sample of {n_samples}, all others zero, {steps} draws");
         cases.push(Case::discriminant(format!("stored-gaussian, {suffix}"), CLAIM, pair, DIMENSION, transcript));
