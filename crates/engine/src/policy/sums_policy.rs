@@ -95,7 +95,7 @@ struct SumsMaker(Arc<SumsPolicyShared>);
 impl SumsMaker {
     fn server(&self, setting: &Setting) -> Result<SumsServer, Error> {
         // Rewards are released one by one where everybody knows the points.
-        let rewards = SumsFacts { calibration: Calibration::Tight, clip: None, centre: 0.0, spectrum: Spectrum::None };
+        let rewards = SumsFacts { calibration: Calibration::DEFAULT, clip: None, centre: 0.0, spectrum: Spectrum::None };
         let facts = setting.sums.or(self.0.kind.local.then_some(rewards)).ok_or_else(|| Error::Failed {
             problem: format!("policy `{}` was given a mechanism for single rewards", self.0.kind.name),
             hint: "this is a fault of the program, not of the spec: please report it".to_owned(),
