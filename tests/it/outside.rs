@@ -204,12 +204,14 @@ fn batches_from_outside_are_told_their_means() {
 #[test]
 fn batches_from_outside_that_cannot_be_are_refused() {
     for (mechanism, least, cause) in [
-        ("batch-shuffle", Some(4), "its batch has 2 users, and the least is 4"),
+        ("batch-shuffle", Some(4), "users, and the least is 4"),
         ("laplace", None, "sums over batches of rewards"),
         ("batch-laplace", Some(13), "at least 13 users"),
     ] {
         let (refused, told) = streaks(mechanism, 2, least, 1.0);
-        assert!(refused.is_err_and(|error| error.contains(cause)) && told.is_empty(), "{mechanism}: {cause}");
+        assert!(refused.is_err_and(|error| error.contains(cause)), "{mechanism}: {cause}");
+        // Trials with enough users may have been played beside the one that was refused.
+        assert!(told.keys().all(|trial| least.is_some_and(|least| least <= 2 + trial)), "{mechanism}: {told:?}");
     }
     assert!(streaks("batch-laplace", 2, Some(0), 1.0).0.is_ok());
     // Decision sets change within a batch.
