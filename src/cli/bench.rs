@@ -37,7 +37,7 @@ pub struct BenchArgs {
     /// Times that each run is made; the fastest counts
     #[arg(long, value_name = "N", default_value_t = 3)]
     repeat: usize,
-    /// Worker threads [default: all cores]
+    /// Worker threads, at most 16 for each core [default: all cores]
     #[arg(long, value_name = "N")]
     threads: Option<usize>,
     /// Trials in lockstep; on a GPU in two submissions [default: the backend's choice]

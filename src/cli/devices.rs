@@ -17,7 +17,7 @@ pub struct DevicesArgs {
     measure: bool,
     #[command(flatten)]
     spec: SpecArgs,
-    /// Worker threads of the run [default: all cores]
+    /// Worker threads of the run, at most 16 for each core [default: all cores]
     #[arg(long, value_name = "N", requires = "path")]
     threads: Option<usize>,
     /// Which adapter a run would be told to take
@@ -47,7 +47,7 @@ mod explained {
     use super::super::output::note;
     use super::{DevicesArgs, Error, Registry, say};
     use crate::engine::{Preparation, Workload, workloads};
-    use crate::run::{AutoChoice, RatesFile, check_threads, choose, cores, gpu_backend, measure, quietly, shape};
+    use crate::run::{AutoChoice, RatesFile, check_threads, choose, gpu_backend, measure, quietly, shape, started_threads};
     use privateer_backend::Cpu;
     use privateer_gpu::AdapterFacts;
     use std::path::Path;
@@ -59,7 +59,7 @@ mod explained {
         let sweep = args.spec.read(registry, path)?;
         let (data, backend) = (args.spec.data(path), Cpu::default());
         let works = workloads(&sweep, &Preparation::new(&sweep, &data, &backend))?;
-        let threads = args.threads.unwrap_or_else(cores);
+        let threads = started_threads(args.threads);
         let adapter = quietly(privateer_gpu::adapters).into_iter().find(|adapter| adapter.taken_by_gpu);
         let rates = if args.measure && !works.is_empty() {
             let started = Instant::now();

@@ -40,7 +40,7 @@ pub struct RunArgs {
     /// Which adapter a GPU is, of those that `privateer devices` lists [default: the first that suits; shards take equal cards in turn]
     #[arg(long, value_name = "NAME|INDEX")]
     adapter: Option<String>,
-    /// Worker threads [default: all cores]
+    /// Worker threads, at most 16 for each core [default: all cores]
     #[arg(long, value_name = "N")]
     threads: Option<usize>,
     /// Trials in lockstep [default: the backend's choice]

@@ -23,7 +23,7 @@ pub struct VerifyArgs {
     /// Folder that the spec's data files are relative to [default: $PRIVATEER_DATA, else the working folder]
     #[arg(long, value_name = "DIR")]
     data: Option<PathBuf>,
-    /// Worker threads [default: all cores]
+    /// Worker threads, at most 16 for each core [default: all cores]
     #[arg(long, value_name = "N")]
     threads: Option<usize>,
 }

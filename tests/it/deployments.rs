@@ -117,6 +117,21 @@ fn a_session_stops_at_its_budget_and_not_before() {
     here.refused(&["init", "bad", "modeler.toml", "--budget", "epsilon=4"], &["no mechanism"]);
 }
 
+#[test]
+fn altered_budgets_are_refused_by_ask() {
+    let here = &begun(HYBRID, &["--budget", "epsilon=2"]);
+    // Of a budget that somebody enlarged nothing is believed, nor of a row that somebody entered.
+    let asked = format!("UPDATE sessions SET asked = {}", here.answer("state", "0.5"));
+    for change in [asked.as_str(), "UPDATE budgets SET epsilon = 20", "DELETE FROM budgets"] {
+        here.copy("state", "kept");
+        here.alter("state", change);
+        here.ends(&["ask", "state"], 2, &["was altered"]);
+        here.copy("kept", "state");
+    }
+    let told = here.run(&["ask", "state"]);
+    assert!([Some(0), Some(1)].contains(&code(&told)), "{}", stderr(&told));
+}
+
 fn release<'a>(more: &[&'a str]) -> Vec<&'a str> {
     [&["release", "--mechanism", "hybrid", "--epsilon", "2", "--clip", "-1,1", "--state", "holder"], more].concat()
 }

@@ -264,12 +264,17 @@ fn words_in_place_of_numbers_are_taken() {
                 continue;
             };
             let bare = word.parse::<f64>().is_ok().then(|| word.to_owned());
+            let mut hashes = BTreeSet::new();
             for value in [format!("\"{word}\"")].into_iter().chain(bare) {
                 let set = ("--set ".to_owned(), format!("{}{}", base.prefix, key.path), value);
-                let parsed = Sweep::parse("spec.toml", &base.text, std::slice::from_ref(&set));
-                faults.extend(parsed.err().map(|error| error.to_string()).filter(|error| error.contains(range)));
+                match Sweep::parse("spec.toml", &base.text, std::slice::from_ref(&set)) {
+                    Ok(sweep) => drop(hashes.insert(sweep.hash)),
+                    Err(error) => faults.extend(Some(error.to_string()).filter(|error| error.contains(range))),
+                }
                 tried.insert((set.1, set.2));
             }
+            // Both are recorded as the word.
+            faults.extend((1 < hashes.len()).then(|| format!("{} = {word}: two specs", key.path)));
         }
     }
     assert!(faults.is_empty(), "{}", faults.join("\n\n"));

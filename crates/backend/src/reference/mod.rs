@@ -1,7 +1,7 @@
 //! Implements a device by plain loops on the CPU, for tests.
 //!
 //! Each pass is the reference implementation of a shader, with the same buffers, the same padding and the same order of
-//! sums, so both can be compared buffer by buffer. It is not fast. Faults can be planted ([`Fault`]), to test that the code
+//! sums, so both can be compared buffer by buffer; `exp`, `sin` and `cos` are those of libm, where shaders have polynomials. It is not fast. Faults can be planted ([`Fault`]), to test that the code
 //! that uses a device detects them.
 
 mod buffers;

@@ -127,6 +127,8 @@ impl Value {
         match self {
             Self::Bool(b) => toml::Value::Boolean(*b),
             Self::Integer(i) => toml::Value::Integer(*i),
+            // As the words that stand for them: JSON has no such numbers.
+            Self::Float(x) if !x.is_finite() => toml::Value::String(x.to_string()),
             Self::Float(x) => toml::Value::Float(*x),
             Self::Text(text) => toml::Value::String(text.clone()),
             Self::Array(items) => toml::Value::Array(items.iter().map(|item| item.value.to_toml()).collect()),

@@ -291,13 +291,13 @@ impl LaneTrial {
 
     /// Tells the policy what it has not been told; chooses the points again in every 64th trial, and if asked to.
     fn catch_up(&mut self, player: &mut Player, is_checked: bool) -> Result<(), Error> {
-        let pending = std::mem::take(&mut player.pending);
+        let mut pending = std::mem::take(&mut player.pending);
         if pending.is_empty() {
             return Ok(());
         }
         let is_checked = is_checked || player.number.is_multiple_of(CHECKED);
         let mut host = is_checked.then(|| self.screen.take().unwrap_or_else(|| self.domain.open_on_host()));
-        for (point, signal) in pending {
+        for (point, signal) in pending.drain(..) {
             if let Some(screen) = &mut host {
                 let expected = chosen(player, screen.as_mut())?;
                 if expected as usize != point {
@@ -309,6 +309,7 @@ impl LaneTrial {
             }
             player.policy.update(point, &signal);
         }
+        player.pending = pending;
         self.screen = host;
         Ok(())
     }

@@ -116,7 +116,9 @@ impl Trials for ContextualTrial<'_> {
         if self.replay.as_mut().is_none_or(takes) {
             let interaction = seal(self.users.context(), arm, self.users.reward(arm, &mut self.noise));
             let released = self.privatizer.release(interaction, (&mut self.mechanism).into());
-            observer.visited(Place { cell: self.cell.plan.index, trial: self.number, round }, arm, &released);
+            if self.replay.is_none() {
+                observer.visited(Place { cell: self.cell.plan.index, trial: self.number, round }, arm, &released);
+            }
             self.policy.update(&released);
         }
         if let Some(replay) = &self.replay {

@@ -59,7 +59,7 @@ pub static POLICIES: List<PolicyPlan> = &[
     Named::new("jdp-linucb", "linear UCB from private sums: joint differential privacy", "ShariffSheffet2018", jdp_linucb::parse),
     Named::new(
         "local-jdp-gp-ucb",
-        "GP-UCB over features from everybody's own noisy item: local joint differential privacy",
+        "GP-UCB over features from everybody's own noisy reward or item: local joint differential privacy",
         "Dubey2021",
         |args| jdp_gp_ucb::parse(args, true),
     ),

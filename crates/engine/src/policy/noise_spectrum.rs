@@ -41,7 +41,8 @@ pub struct SpectrumPlan {
 impl SpectrumPlan {
     pub fn parse(args: &Args<'_>) -> Self {
         let doc = "what is done to the released Gram matrix: `multiple` of 2 Lambda is added to its diagonal, its eigenvalues are raised to that, \
-                   or nothing; where rewards alone are protected, `multiple` of |h|/B, the bound on the vector's noise over that on the function";
+                   or nothing; where a server protects rewards alone, `multiple` of |h|/B, the bound on the vector's noise over that on the function; nothing \
+                   where everybody releases the reward alone";
         args.documents("repair.multiple", "a number >= 0 and <= 1e6: 1 unless given");
         args.documents(
             "repair.spectrum",

@@ -26,7 +26,10 @@ pub fn sums_plan(args: &Args<'_>, kind: SumsPolicyKind, default: Arc<dyn Feature
     let beta = ExplorationFactor::parse(args);
     let failure_prob = super::gp_policy::failure_prob(args);
     let ridge = args.number("ridge", "regularizer: the noise variance the posterior assumes").above(0.0).at_most(1e12).or(1.0);
-    let noise_std = args.number("noise_std", "rho: sub-Gaussian scale of the observation noise, for beta");
+    let noise_std = args.number(
+        "noise_std",
+        "rho: sub-Gaussian scale of the observation noise, for beta, which adds that of a mechanism for rewards",
+    );
     let noise_std = noise_std.above(0.0).at_most(1e12).optional("the noise's standard deviation, else half of the clip range");
     let spectrum = SpectrumPlan::parse(args);
     let release = ReleaseRule::parse(args);
@@ -95,7 +98,8 @@ struct SumsMaker(Arc<SumsPolicyShared>);
 impl SumsMaker {
     fn server(&self, setting: &Setting) -> Result<SumsServer, Error> {
         // Rewards are released one by one where everybody knows the points.
-        let rewards = SumsFacts { calibration: Calibration::DEFAULT, clip: None, centre: 0.0, spectrum: Spectrum::None };
+        let clip = setting.released.clip;
+        let rewards = SumsFacts { calibration: Calibration::DEFAULT, clip, centre: 0.0, spectrum: Spectrum::None };
         let facts = setting.sums.or(self.0.kind.local.then_some(rewards)).ok_or_else(|| Error::Failed {
             problem: format!("policy `{}` was given a mechanism for single rewards", self.0.kind.name),
             hint: "this is a fault of the program, not of the spec: please report it".to_owned(),

@@ -297,7 +297,7 @@ impl SumsServer {
         self.repaired
     }
 
-    /// Returns the last release, or the sum of all items; neither contains the points played.
+    /// Returns the last release, or the sum of all items: with rewards released alone, sums over the points played, which all know.
     ///
     /// It is the part of the model that may be published, enough for [`super::PolicyMaker::predict`].
     pub fn parameters(&self) -> serde_json::Value {

@@ -125,7 +125,7 @@ impl PrivacyPlan {
             let hint = if only {
                 "`jdp-gp-ucb` with a trusted server protects both"
             } else {
-                "`mechanism = \"auto\"` releases everybody's reward alone"
+                "`mechanism = \"auto\"` releases everybody's reward alone, in the tight calibration at public points"
             };
             args.reject_with_hint(
                 "protects",

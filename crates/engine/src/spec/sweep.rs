@@ -304,6 +304,7 @@ pub fn scalar(value: &Value) -> Option<Scalar> {
     match value {
         Value::Bool(flag) => Some(Scalar::Bool(*flag)),
         Value::Integer(integer) => Some(Scalar::Integer(*integer)),
+        Value::Float(number) if !number.is_finite() => Some(Scalar::Text(number.to_string())),
         Value::Float(number) => Some(Scalar::Float(*number)),
         Value::Text(text) => Some(Scalar::Text(text.clone())),
         Value::Array(_) | Value::Table(_) => None,
@@ -314,6 +315,8 @@ pub fn scalar(value: &Value) -> Option<Scalar> {
 fn kind(value: &Value) -> &'static str {
     match value {
         Value::Bool(_) => "boolean",
+        // `inf` stands for a word.
+        Value::Float(number) if !number.is_finite() => "word",
         Value::Integer(_) | Value::Float(_) => "number",
         Value::Text(_) => "word",
         Value::Array(_) => "array",

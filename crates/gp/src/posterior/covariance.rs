@@ -29,7 +29,7 @@ use std::sync::Arc;
 ///
 /// Each downdate of covariances loses a few units in the last place of the prior variance. [`most_streaks`]
 /// downdates lose less than 1e-9 of the posterior variance that remains at a point after 10⁴ observations.
-const LEAST_RIDGE: f64 = 1e-3;
+pub(super) const LEAST_RIDGE: f64 = 1e-3;
 
 /// Returns the number of streaks after which the state is recomputed from scratch.
 ///

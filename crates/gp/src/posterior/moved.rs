@@ -1,9 +1,11 @@
 //! Posterior means and variances of every point of a domain, moved by each observation.
 //!
 //! With K points visited, one exact variance costs K² multiply-adds, and moving a mean and a variance costs K. What is moved drifts
-//! from the exact moments by the rounding errors of the updates, until the posterior is rebuilt.
+//! from the exact moments by the rounding errors of the updates, until the posterior is rebuilt: with a ridge of a thousandth of the
+//! prior variance and more, by less than 1e-9 of a variance in 4096 observations.
 
 use super::Posterior;
+use super::covariance::LEAST_RIDGE;
 use crate::score::{Basis, Change, GramSource, Moments};
 use privateer_numerics::linalg::add_rows_wide;
 use privateer_numerics::vectorised;
@@ -22,8 +24,13 @@ pub struct MovedMoments {
 }
 
 impl MovedMoments {
-    /// Starts at the prior of a posterior without observations; `None` if it is not over the covariances of points.
+    /// Starts at the prior of a posterior without observations.
+    ///
+    /// `None` if it is not over the covariances of points, or if its ridge is below a thousandth of the prior variance.
     pub fn new(posterior: &dyn Posterior) -> Option<Self> {
+        if posterior.visited()?.ridge < LEAST_RIDGE * posterior.prior_variance_bound() {
+            return None;
+        }
         let gram = match (posterior.basis(), posterior.own_gram()) {
             (Basis::Gram(gram), _) => gram,
             (_, own) => Arc::clone(own?),
@@ -60,8 +67,10 @@ impl MovedMoments {
                 step(&self.p, scale, mean_step, &mut self.means, &mut self.variances);
             }
             _ => {
-                let exact = posterior.all_moments();
-                (self.means, self.variances) = exact.into_iter().map(|moments| (moments.mean, moments.variance)).unzip();
+                for (point, (mean, variance)) in self.means.iter_mut().zip(&mut self.variances).enumerate() {
+                    let exact = posterior.exact(point);
+                    (*mean, *variance) = (exact.mean, exact.variance);
+                }
             }
         }
         posterior.screened();

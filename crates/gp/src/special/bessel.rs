@@ -7,7 +7,7 @@ use super::pair::{Pair, pair, reciprocal_gamma};
 /// The order is split as `nu = n + mu` with `|mu| <= 1/2`. `K_mu` and `K_{mu+1}` come from Temme's series for small `z`
 /// [Temme 1975, Journal of Computational Physics 19, 324], otherwise from the trapezoidal rule on the integral DLMF
 /// 10.32.9 [Trefethen & Weideman 2014, SIAM Review 56, 385]. The recurrence DLMF 10.29.1 then goes up; it is stable for K
-/// because all terms are positive. Relative errors against 40 digits are below 4e-15.
+/// because all terms are positive. Relative errors against 40 digits, for `nu <= 100` and `1e-10 <= z <= 1000`, are below 4e-15.
 #[derive(Debug, Clone, PartialEq)]
 pub struct BesselK {
     steps: usize,

@@ -2,6 +2,7 @@
 
 use super::{ChannelRelease, ReleaseError, RowsRelease};
 use crate::mechanism::{MECHANISMS, laplace, none};
+use crate::noise::Grid;
 use crate::testing::{delta as d, epsilon as e};
 use crate::{Budget, Calibration, Channel, MechanismEntry, Query, Raw, Request, RewardFacts, RewardMechanism};
 use std::sync::Arc;
@@ -26,6 +27,13 @@ fn mechanism(entry: &MechanismEntry, epsilon: f64) -> Arc<dyn RewardMechanism> {
     let budget = Budget::new(Some(epsilon), Some(1e-3)).expect("a budget");
     let request = Request { mechanism: entry.name, calibration: Calibration::Tight, budget, clip: Some((-1.0, 3.0)) };
     (entry.build)(&request, &facts).expect("a mechanism")
+}
+
+#[test]
+fn ranges_beyond_a_grid_are_refused() {
+    for range in [(0.0, f64::INFINITY), (1e18, 1e18 + 1e3)] {
+        assert!(Grid::laplace(range, 1.0).is_err(), "{range:?}");
+    }
 }
 
 fn released(mechanism: &Arc<dyn RewardMechanism>, reward: f64) -> Result<f64, ReleaseError> {

@@ -146,9 +146,7 @@ pub trait SumsMechanism: Sealed + Send + Sync + fmt::Debug {
     fn exact(&self) -> Result<Arc<dyn SumsMechanism>, ReleaseError>;
 
     /// Returns what the exact samplers are given, in each epoch; empty where the noise is not exact.
-    fn laws(&self) -> Vec<SamplerLaw> {
-        Vec::new()
-    }
+    fn laws(&self) -> Vec<SamplerLaw>;
 }
 
 /// Describes one mechanism in the registry.

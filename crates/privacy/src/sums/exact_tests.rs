@@ -2,9 +2,10 @@
 //! The sums are right, the noise has the stated size, and a restored state continues like an uninterrupted one.
 
 use super::{Epochs, Spectrum, SumsEntry, SumsMechanism, SumsNeed, joint, local, privunit};
-use crate::noise::{Entropy, Noise, SamplerLaw};
+use crate::accounting::sensitivity::Participation;
+use crate::noise::{Entropy, Noise, ReleaseError, SamplerLaw};
 use crate::release::{ChannelRelease, KeptRelease};
-use crate::{Budget, Calibration, Channel, Privatizer, Protection, Query, Raw, Request, RewardFacts, Signal};
+use crate::{Budget, Calibration, Channel, Factor, Privatizer, Protection, Query, Raw, Request, RewardFacts, Signal};
 use privateer_numerics::rng::{Purpose, Streams};
 use std::sync::Arc;
 
@@ -244,11 +245,40 @@ fn streams_near_the_end_of_exact_doubles_pay_for_rounding() {
     }
 }
 
-/// Checks that own items of two sizes, and streams too long for their form, are refused.
+/// Checks that noise on the grid is at least that of the calibration on f64, and at most 2 % more.
+/// Rounding is included. Own items of two sizes, streams too long for their form, and NaN rewards are refused.
 #[test]
-fn what_has_no_exact_form_is_refused() {
-    let printed = built(&local::ENTRY, Calibration::AsPrinted, 100, 100, Epochs::One).expect("built");
-    assert!(printed.exact().is_err());
+fn calibrations_are_kept() {
+    for entry in entries() {
+        let mechanism = built(&entry, Calibration::Tight, 100, 100, Epochs::One).expect("built");
+        let simulated = match mechanism
+            .privatizer()
+            .release(
+                &Query { features: vec![0.0; M].into(), release: true },
+                Raw::seal(0.5),
+                (&mut Streams::new(1, "sigma").of(0, Purpose::Noise)).into(),
+            )
+            .value()
+        {
+            Signal::Sums(sums) => sums.gram_std,
+            Signal::Item(item) => item.gram_std,
+            other => panic!("{other:?}"),
+        };
+        let sigma = sigma(mechanism.exact().expect("sizes").as_ref());
+        // The first prefix has the noise of one draw, but for scaled rows.
+        let scaled = Factor::named(entry.name).map(|factor| factor.factorisation(100, Participation::ONCE).variance(1));
+        let simulated = simulated / scaled.map_or(1.0, f64::sqrt);
+        assert!((1.0..1.02).contains(&(sigma / simulated)), "{}: {sigma} {simulated}", entry.name);
+        let mut exact = ChannelRelease::of(&Channel::Sums(mechanism)).expect("sizes");
+        let query = Query { features: vec![0.0; M].into(), release: true };
+        assert_eq!(exact.release(&query, Raw::seal(f64::NAN)).expect_err("no number"), ReleaseError::NotFinite);
+        let printed = built(&entry, Calibration::AsPrinted, 100, 100, Epochs::One);
+        assert!(
+            printed.is_none_or(|printed| entry.serves != Protection::LocalSums || printed.exact().is_err()),
+            "{}",
+            entry.name
+        );
+    }
     // Rows of a Toeplitz form are rounded in every later round: ten million rows cost more than 2 %.
     let long = built(&joint::ENTRIES[2], Calibration::Tight, 10_000_000, 10_000_000, Epochs::One).expect("built");
     assert!(long.exact().is_err());

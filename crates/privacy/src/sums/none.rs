@@ -2,7 +2,7 @@
 
 use super::{Spectrum, Sums, SumsEntry, SumsFacts, SumsMechanism, SumsNeed};
 use crate::gram::{GramClip, GramLayout};
-use crate::noise::{Noise, ReleaseError};
+use crate::noise::{Noise, ReleaseError, SamplerLaw};
 use crate::{
     Budget, Claim, ClaimUnit, Event, Ledger, Privatizer, Protection, Query, Raw, Refusal, ReleaseCounts, Released, Request,
     RewardFacts, Signal,
@@ -53,6 +53,10 @@ impl SumsMechanism for NoSumsMechanism {
 
     fn exact(&self) -> Result<Arc<dyn SumsMechanism>, ReleaseError> {
         Ok(Arc::new(*self))
+    }
+
+    fn laws(&self) -> Vec<SamplerLaw> {
+        Vec::new()
     }
 }
 

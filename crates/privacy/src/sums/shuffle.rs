@@ -10,7 +10,7 @@ use crate::accounting::shuffled;
 use crate::mechanism::on_window::UnitRandomiser;
 use crate::mechanism::response::{MOST_LEVELS, Response};
 use crate::mechanism::window::Window;
-use crate::noise::{Noise, ReleaseError};
+use crate::noise::{Noise, ReleaseError, SamplerLaw};
 use crate::planted::{self, PlantedFault};
 use crate::{
     Calibrated, Claim, ClaimUnit, Delta, Epsilon, Event, Ledger, Privatizer, Protection, Query, Raw, Refusal, ReleaseCounts,
@@ -120,6 +120,10 @@ impl SumsMechanism for Shuffled {
 
     fn exact(&self) -> Result<Arc<dyn SumsMechanism>, ReleaseError> {
         Err(ReleaseError::Elsewhere("the users of a shuffled batch answer on their own devices, before anything arrives here"))
+    }
+
+    fn laws(&self) -> Vec<SamplerLaw> {
+        Vec::new()
     }
 }
 

@@ -189,7 +189,7 @@ fn chosen(
     // Without rates nothing needs to be prepared: any workload is one that is not measured.
     let prepare = || workloads(sweep, &Preparation::new(sweep, data, &backend));
     let choice = match rates {
-        Some(_) => choose(&prepare()?, (part, threads.unwrap_or_else(cores)), adapter, rates),
+        Some(_) => choose(&prepare()?, (part, super::started_threads(threads)), adapter, rates),
         None => AutoChoice { is_device: false, reason: unmeasured(adapter, "this spec"), seconds: Vec::new() },
     };
     if !choice.is_device {
@@ -198,12 +198,6 @@ fn chosen(
     // Without a reason where the card cannot be opened, which `open` says.
     let because = |gpu| OpenedBackend { reason: Some(choice.reason), ..with_fallback(gpu, None, note) };
     Ok(open().map_or_else(cpu_backend, because))
-}
-
-/// Returns the number of threads that a run has by default.
-#[cfg(feature = "gpu")]
-pub fn cores() -> usize {
-    std::thread::available_parallelism().map_or(1, std::num::NonZero::get)
 }
 
 #[cfg(not(all(feature = "gpu", feature = "report")))]

@@ -5,7 +5,7 @@
 //! which the CPU scores most points: over long horizons it gains on what is measured.
 
 use super::measured::{MachineRates, PathRates, WorkRates, shape};
-use super::{OpenedBackend, cores, thread_pool};
+use super::{OpenedBackend, started_threads, thread_pool};
 use privateer_backend::{Backend, Counters, Cpu};
 use privateer_config::error::Error;
 use privateer_engine::engine::{Observer, Options, Preparation, Share, Stop, Trace, Unit, Workload, run};
@@ -139,7 +139,7 @@ pub fn measure(
     let mut rates = MachineRates { open_s, ..MachineRates::default() };
     let until = Instant::now() + MOST;
     for work in works {
-        let shape = shape(work, threads.unwrap_or_else(cores));
+        let shape = shape(work, started_threads(threads));
         if rates.works.contains_key(&shape) {
             continue;
         }

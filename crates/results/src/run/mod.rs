@@ -29,7 +29,6 @@ mod threads;
 
 #[cfg(feature = "gpu")]
 #[doc(hidden)]
-pub use backends::cores;
 #[doc(hidden)]
 pub use backends::{
     BACKEND_NAMES, OpenedBackend, cpu_backend, dense_backend, gpu_backend, open_backend, prefer_adapter, with_hint,
@@ -53,4 +52,4 @@ pub use options::RunOptions;
 pub use plan::{Plan, PlannedTask, PlannedUnit};
 #[cfg(feature = "report")]
 pub use rerun::{choose_parts, run_again};
-pub use threads::{ThreadSetup, check_threads, thread_pool};
+pub use threads::{ThreadSetup, check_threads, started_threads, thread_pool};

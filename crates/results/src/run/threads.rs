@@ -57,7 +57,13 @@ pub fn check_threads(threads: Option<usize>) -> Result<(), Error> {
     }
 }
 
-/// Returns a pool of `threads` threads, at most 16 for each core, or of one for each core if absent.
+/// Returns the number of threads that are started where `threads` are asked for: at most 16 for each core, or one for each.
+pub fn started_threads(threads: Option<usize>) -> usize {
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    threads.map_or(cores, |threads| threads.min(MOST_PER_CORE * cores))
+}
+
+/// Returns a pool of [`started_threads`].
 ///
 /// # Errors
 /// Those of [`check_threads`]; [`Error::Failed`] if the system refuses to start them.
@@ -72,9 +78,7 @@ pub(super) fn thread_pool_with(threads: Option<usize>, setup: &ThreadSetup) -> R
         let setup = setup.clone();
         std::thread::Builder::new().spawn(move || setup.run(|| thread.run())).map(drop)
     };
-    let cores = std::thread::available_parallelism().map_or(1, usize::from);
-    let threads = threads.map_or(0, |threads| threads.min(MOST_PER_CORE * cores));
-    ThreadPoolBuilder::new().num_threads(threads).spawn_handler(spawned).build().map_err(|problem| {
+    ThreadPoolBuilder::new().num_threads(started_threads(threads)).spawn_handler(spawned).build().map_err(|problem| {
         let hint = "use fewer threads, or raise the limits on memory and processes";
         Error::failed(format!("the system refuses to start threads: {problem}"), hint)
     })
