@@ -27,8 +27,6 @@ mod recorder;
 mod rerun;
 mod threads;
 
-#[cfg(feature = "gpu")]
-#[doc(hidden)]
 #[doc(hidden)]
 pub use backends::{
     BACKEND_NAMES, OpenedBackend, cpu_backend, dense_backend, gpu_backend, open_backend, prefer_adapter, with_hint,
