@@ -27,6 +27,7 @@ mod ledger;
 mod plan;
 mod screen;
 mod shared;
+mod slot_plan;
 mod trust;
 
 pub use backend::Batched;

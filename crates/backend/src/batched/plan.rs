@@ -1,29 +1,11 @@
 //! Plans the work of the device for each trial of a round.
 
 use super::screen::BatchedScreen;
+use super::slot_plan::{SlotPlan, SlotTask, largest};
 use crate::device::{NewMean, Start, Visit};
 use crate::scale::Scale;
 use crate::slot::{SlotBasis, fits};
 use privateer_gp::score::{Basis, Change, ScoreModel, TrialScore};
-
-/// Path that answers a request.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum SlotTask {
-    /// The device; `from_factor` if its slot was reset to a factor.
-    Device { from_factor: bool },
-    /// The prior alone.
-    Prior,
-    /// Exact scores of every point, because the numbers do not fit the device's type.
-    Scan,
-}
-
-/// A slot's part of a round.
-pub struct SlotPlan<'a> {
-    /// The reset, step 1 of a round.
-    pub start: Start<'a>,
-    /// The observation, step 2 of a round.
-    pub visit: Option<Visit<'a>>,
-}
 
 impl BatchedScreen {
     /// Decides the work of a slot in this round; a plan of `None` means that the host answers.
@@ -132,9 +114,4 @@ impl BatchedScreen {
 /// Returns the exact mean and variance of every point.
 fn exact_scores(model: &dyn ScoreModel, n_points: usize) -> (Vec<f64>, Vec<f64>) {
     (0..n_points).map(|point| model.exact(point)).map(|moments| (moments.mean, moments.variance)).unzip()
-}
-
-/// Returns the largest magnitude; NaN if a value is NaN.
-pub fn largest(values: &[f64]) -> f64 {
-    values.iter().fold(0.0, |most: f64, value| if value.is_nan() { f64::NAN } else { most.max(value.abs()) })
 }

@@ -2,8 +2,8 @@
 
 use super::lanes::{Lanes, LanesRound};
 use super::ledger::MemoryLedger;
-use super::plan::{SlotPlan, SlotTask, largest};
 use super::shared::BatchedShared;
+use super::slot_plan::{SlotPlan, SlotTask, largest};
 use super::trust::{plausible, violations};
 use crate::BackendError;
 use crate::device::{Answer, Answers, CAPACITY, DeviceBand, Parcel, Precision, SlotWork, Start, Tables};

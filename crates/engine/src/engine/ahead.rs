@@ -8,7 +8,8 @@
 use super::decide::decide;
 use super::lockstep::LockstepTrials;
 use super::observer::{Observer, TrialEnd};
-use super::player::{Player, Players};
+use super::player::Player;
+use super::players::Players;
 use super::reward_source::RewardSource;
 use super::rounds::Trials;
 use super::scoring_error;

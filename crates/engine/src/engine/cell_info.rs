@@ -1,12 +1,11 @@
 //! Describes the cells of a sweep for the manifest: what each is, protects and measures.
 
 use super::cell_warning::CellWarning;
-use super::prepare::Preparation;
 use super::ready_cell::ReadyCell;
 use super::trace::Measures;
 use super::warnings::bandit_warnings;
 use crate::env::Instance;
-use crate::spec::{Resolved, Role, SharedValues, Task, cell_label};
+use crate::spec::{Resolved, Role, cell_label};
 use privateer_config::error::Error;
 use privateer_config::facts::Facts;
 use privateer_config::params::Scalar;
@@ -135,49 +134,6 @@ impl CellInfo {
     /// Returns the cell's label, for example "tgp-ucb · privacy.epsilon = 0.5".
     pub fn label(&self) -> String {
         cell_label(&self.policy, &self.swept)
-    }
-}
-
-impl Preparation<'_> {
-    /// Describes every cell, after pilot trials have chosen tuned factors on the current rayon pool.
-    ///
-    /// * `played` — called with the number of factors to play, after each
-    ///
-    /// # Errors
-    /// The first cell of which a pilot trial fails, and as [`Preparation::facts`].
-    pub fn cell_infos(&self, played: &(dyn Fn(u64) + Sync)) -> Result<Vec<CellInfo>, Error> {
-        self.tune(&self.sweep.cells, played)?;
-        let (mut ledgers, mut shared, mut warnings) = (SharedValues::default(), SharedValues::default(), SharedValues::default());
-        let mut swept = Arc::default();
-        let infos = self.sweep.cells.iter().map(|plan| {
-            // The cells of a sweep point share their values.
-            let values = plan.swept.values();
-            if values != swept {
-                swept = values;
-            }
-            let facts = self.facts(plan).map_err(|error| plan.placed(error))?;
-            Ok(CellInfo {
-                cell: plan.index,
-                policy: Arc::clone(&plan.policy),
-                environment: Arc::clone(&plan.environment.label),
-                swept: Arc::clone(&swept),
-                role: plan.role.clone(),
-                resolved: plan.resolved.clone(),
-                // A copy has no spare memory.
-                ledger: ledgers.share(facts.ledger.clone()),
-                facts: shared.share(facts.facts.clone()),
-                measures: match &plan.task {
-                    Task::Bandit(_) => Measures::Regret,
-                    Task::Contextual(task) if task.environment_plan.replays => Measures::Replay,
-                    Task::Contextual(_) => Measures::Contextual,
-                    Task::Online(_) => Measures::Risk,
-                },
-                warnings: warnings.share(facts.warnings),
-            })
-        });
-        let mut cells = infos.collect::<Result<Vec<CellInfo>, Error>>()?;
-        unify_swept(&mut cells);
-        Ok(cells)
     }
 }
 

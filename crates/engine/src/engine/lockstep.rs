@@ -6,7 +6,8 @@
 use super::Measures;
 use super::decider::Decider;
 use super::observer::{Observer, Place, TrialEnd};
-use super::player::{Player, Players};
+use super::player::Player;
+use super::players::Players;
 use super::ready_cell::ReadyCell;
 use super::reward_source::RewardSource;
 use super::rounds::{BatchResult, Recorded, Rounds, Trials};

@@ -3,7 +3,7 @@
 //! Cells that differ only in budget or mechanism share all of it. So the last few environments are cached, with the feature
 //! tables and prepared bases that were built over them.
 
-use super::cell_info::CellFacts;
+use super::cell_info::{CellFacts, CellInfo, unify_swept};
 use super::contexts::ContextualCell;
 use super::environment_cache::EnvironmentCache;
 use super::lock::{LastFew, MOST_PROBLEMS, lock, made};
@@ -11,10 +11,11 @@ use super::lockstep::batch;
 use super::online::{OnlineCell, batch_size};
 use super::ready_cell::{ReadyCell, update_kind};
 use super::rounds::{BatchResult, Rounds};
+use super::trace::Measures;
 use super::{functions, scoring_error};
 use crate::env::{BuildContext, DataFolder, Environment};
 use crate::policy::{KnownInputs, Problem, SharedInputs};
-use crate::spec::{BanditPlan, CellPlan, ContextualBandit, CuratorPlan, Sweep, Task};
+use crate::spec::{BanditPlan, CellPlan, ContextualBandit, CuratorPlan, SharedValues, Sweep, Task};
 use privateer_backend::{Backend, Cpu, Domain, UpdateKind};
 use privateer_config::error::{Diagnostic, Error};
 use privateer_config::memory::allow;
@@ -346,6 +347,47 @@ impl<'a> Preparation<'a> {
             facts.facts.push("pilot_trials_of_each_factor", pilot);
         }
         Ok(facts)
+    }
+
+    /// Describes every cell, after pilot trials have chosen tuned factors on the current rayon pool.
+    ///
+    /// * `played` — called with the number of factors to play, after each
+    ///
+    /// # Errors
+    /// The first cell of which a pilot trial fails, and as [`Preparation::facts`].
+    pub fn cell_infos(&self, played: &(dyn Fn(u64) + Sync)) -> Result<Vec<CellInfo>, Error> {
+        self.tune(&self.sweep.cells, played)?;
+        let (mut ledgers, mut shared, mut warnings) = (SharedValues::default(), SharedValues::default(), SharedValues::default());
+        let mut swept = Arc::default();
+        let infos = self.sweep.cells.iter().map(|plan| {
+            // The cells of a sweep point share their values.
+            let values = plan.swept.values();
+            if values != swept {
+                swept = values;
+            }
+            let facts = self.facts(plan).map_err(|error| plan.placed(error))?;
+            Ok(CellInfo {
+                cell: plan.index,
+                policy: Arc::clone(&plan.policy),
+                environment: Arc::clone(&plan.environment.label),
+                swept: Arc::clone(&swept),
+                role: plan.role.clone(),
+                resolved: plan.resolved.clone(),
+                // A copy has no spare memory.
+                ledger: ledgers.share(facts.ledger.clone()),
+                facts: shared.share(facts.facts.clone()),
+                measures: match &plan.task {
+                    Task::Bandit(_) => Measures::Regret,
+                    Task::Contextual(task) if task.environment_plan.replays => Measures::Replay,
+                    Task::Contextual(_) => Measures::Contextual,
+                    Task::Online(_) => Measures::Risk,
+                },
+                warnings: warnings.share(facts.warnings),
+            })
+        });
+        let mut cells = infos.collect::<Result<Vec<CellInfo>, Error>>()?;
+        unify_swept(&mut cells);
+        Ok(cells)
     }
 
     /// Returns ledger and facts, with the warnings marked that the spec accepts.

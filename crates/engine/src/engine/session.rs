@@ -7,7 +7,8 @@
 //! by one, only the released value is kept; where sums over users are, their raw rewards are, with the key of each round's noise.
 
 use super::decider::Decider;
-use super::player::{Player, Players};
+use super::player::Player;
+use super::players::Players;
 use super::prepare::Preparation;
 use super::session_parts::{SessionParts, refuse, session_parts};
 use crate::policy::PolicyStreams;

@@ -2,7 +2,7 @@
 
 use super::decider::Decider;
 use super::lockstep::LockstepTrials;
-use super::player::Players;
+use super::players::Players;
 use super::prepare::Preparation;
 use super::ready_cell::ReadyCell;
 use super::reward_source::RewardSource;
