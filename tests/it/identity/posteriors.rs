@@ -49,7 +49,7 @@ fn own_rewards_at_public_points_are_those_of_gp_ucb() {
 /// Rewards without a variance have the scale of their clip range.
 #[test]
 fn own_rewards_of_heavy_tails_are_scaled_by_the_clip() {
-    let text = "rounds = 20\ntrials = 1\n[environment]\nkind = \"rkhs\"\ndomain = { kind = \"grid\", points = 9 }\n\
+    let text = "references = false\nrounds = 20\ntrials = 1\n[environment]\nkind = \"rkhs\"\ndomain = { kind = \"grid\", points = 9 }\n\
                 kernel = { kind = \"squared-exponential\", lengthscale = 0.3 }\nnoise = { kind = \"pareto\", shape = 1.5, scale = 0.1 }\n\
                 [privacy]\nepsilon = 2.0\nclip = [-2.0, 2.0]\n[[policy]]\nkind = \"local-jdp-gp-ucb\"\n";
     assert!(!ran(text).cell(0).point.is_empty());
