@@ -139,7 +139,7 @@ impl Best {
     }
 }
 
-/// Share by which the gain of moved moments may differ from the exact one, a thousand times the largest in tests.
+/// Share by which the gain of moved moments may differ from the exact one, a hundred times the largest in tests.
 const DRIFT: f64 = 1e-6;
 
 /// Smallest gain of moved moments that decides which points are considered; below it all are.
@@ -273,7 +273,7 @@ mod tests {
                     one_by_one.consider(Best::at(point, mean, moments));
                     let (exact, about) =
                         [moments, moved.of(point)].map(|moments| Best::at(point, mean, moments).with_gain().gain).into();
-                    assert!((about - exact).abs() <= 1e-3 * DRIFT * by_moved.gain, "{ridge}, {round}, {point}: {about}, {exact}");
+                    assert!((about - exact).abs() <= 1e-2 * DRIFT * by_moved.gain, "{ridge}, {round}, {point}: {about}, {exact}");
                 }
                 assert_eq!((by_moved.point, by_moved.gain), (one_by_one.point, one_by_one.gain), "{ridge}, {round}");
             }

@@ -2,7 +2,7 @@
 //!
 //! With K points visited, one exact variance costs K² multiply-adds, and moving a mean and a variance costs K. What is moved drifts
 //! from the exact moments by the rounding errors of the updates, until the posterior is rebuilt: with a ridge of a thousandth of the
-//! prior variance and more, by less than 1e-9 of a variance in 4096 observations.
+//! prior variance and more, some 1e-9 of a variance in 4096 observations.
 
 use super::Posterior;
 use super::covariance::LEAST_RIDGE;
