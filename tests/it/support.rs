@@ -10,7 +10,7 @@ use privateer_config::error::Error;
 pub use privateer_config::facts::{FactValue, Facts};
 pub use privateer_numerics::rng::{Purpose, Stream, Streams};
 use privateer_privacy::mechanism::none;
-use privateer_privacy::{Budget, Calibration, Query, Raw, Request, RewardFacts};
+use privateer_privacy::{Calibration, Query, Raw, Request, RewardFacts, RewardMechanism};
 pub use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 pub use std::sync::{Arc, Mutex};
@@ -91,9 +91,15 @@ pub fn fact(facts: &Facts, name: &str) -> Option<FactValue> {
 /// The reward that a mechanism which changes nothing releases: what was sealed.
 pub fn opened(raw: Raw<f64>) -> f64 {
     let facts = RewardFacts { bound: 1.0, noise_bound: None, range: None, noise_variance: None, rounds: 1 };
-    let request = Request { mechanism: "none", calibration: Calibration::Tight, budget: Budget::default(), clip: None };
-    let none = (none::ENTRY.build)(&request, &facts).expect("no mechanism");
-    none.privatizer().release(&Query::default(), raw, (&mut stream("none")).into()).reward().expect("a reward")
+    no_mechanism(Calibration::Tight, &facts)
+        .privatizer()
+        .release(&Query::default(), raw, (&mut stream("none")).into())
+        .reward()
+        .expect("a reward")
+}
+
+pub fn no_mechanism(calibration: Calibration, facts: &RewardFacts) -> Arc<dyn RewardMechanism> {
+    (none::ENTRY.build)(&Request { calibration, ..Request::NONE }, facts).expect("no mechanism")
 }
 
 pub fn stream(label: &str) -> Stream {

@@ -1,15 +1,13 @@
 //! No mechanism, under every calibration.
 
-use crate::support::stream;
-use privateer_privacy::mechanism::none;
-use privateer_privacy::{Budget, Calibration, Event, Guarantee, Query, Raw, Request, RewardFacts, Signal};
+use crate::support::{no_mechanism, stream};
+use privateer_privacy::{Calibration, Event, Guarantee, Query, Raw, RewardFacts, Signal};
 
 #[test]
 fn without_a_mechanism_nothing_is_clipped() {
     for calibration in Calibration::ALL {
         let facts = RewardFacts { bound: 1.0, noise_bound: Some(1.0), range: None, noise_variance: None, rounds: 1000 };
-        let request = Request { mechanism: "none", calibration, budget: Budget::default(), clip: None };
-        let none = (none::ENTRY.build)(&request, &facts).expect("no mechanism");
+        let none = no_mechanism(calibration, &facts);
         assert_eq!((none.clip(), none.noise_variance(), none.output_range()), (None, 0.0, None));
         let ledger = none.ledger();
         assert_eq!((ledger.guarantee, ledger.event, ledger.epsilon), (Guarantee::NotPrivate, Event::NonPrivate, None));

@@ -242,7 +242,7 @@ impl LaneTrial {
         Ok(())
     }
 
-    /// Takes the lane's answer for so many rounds; returns the point of the first, if the lane has named it.
+    /// Takes the lane's answer for `asked` rounds; returns the point of the first, if the lane has named it.
     fn answer(&mut self, asked: usize) -> Result<Option<u32>, Error> {
         let answer = match self.lanes.take(self.lane) {
             Ok(answer) => answer,

@@ -48,7 +48,7 @@ impl Players {
             self.players.iter_mut().enumerate().for_each(|(place, player)| player.ends_batch = group.ends(place));
             return Ok(());
         }
-        let has_screen = matches!(self.decider, Decider::Screened { .. });
+        let has_screen = self.decider.is_screened();
         for ((player, proposal), &near) in self.players.iter_mut().zip(&mut self.proposals).zip(&self.points) {
             *proposal = if player.is_ahead { Proposal::Play(near) } else { player.propose(near, &mut self.scratch)? };
             player.is_screened = has_screen && matches!(proposal, Proposal::Score { .. });

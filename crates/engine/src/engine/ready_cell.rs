@@ -77,8 +77,7 @@ impl ReadyCell {
     ///
     /// * `verify` — whether choices are compared with the best of all points
     pub(super) fn open_screen(&self, n_trials: usize, verify: bool) -> Option<Box<dyn Screen>> {
-        let screen = self.domain.as_ref()?.open(n_trials);
-        Some(if verify { Box::new(VerifyingScreen::new(screen, self.n_points())) } else { screen })
+        Some(VerifyingScreen::around(self.domain.as_ref()?.open(n_trials), self.n_points(), verify))
     }
 
     pub(super) fn n_points(&self) -> usize {

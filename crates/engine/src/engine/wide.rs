@@ -341,7 +341,7 @@ fn halves(job: &UnitJob<'_>, units: &[WideUnit], pieces: &[Piece]) -> Result<Vec
         let parts = parts.into_par_iter().with_max_len(1).map(|(Piece { of: piece, trials }, screen)| {
             let (unit, cell) = &units[pieces[piece].of];
             let plan = &job.sweep.cells[unit.cell as usize];
-            let screen = if job.options.verify { Box::new(VerifyingScreen::new(screen, cell.n_points())) } else { screen };
+            let screen = VerifyingScreen::around(screen, cell.n_points(), job.options.verify);
             let lockstep = guarded(plan, *unit, || LockstepTrials::start(cell, trials.clone(), Some(screen)))
                 .map_err(|error| plan.placed(error))?;
             let recorder = Recorded::new(DeviceTrials::new(lockstep), trials, Measures::Regret);

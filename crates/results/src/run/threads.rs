@@ -78,7 +78,9 @@ pub(super) fn thread_pool_with(threads: Option<usize>, setup: &ThreadSetup) -> R
         let setup = setup.clone();
         std::thread::Builder::new().spawn(move || setup.run(|| thread.run())).map(drop)
     };
-    ThreadPoolBuilder::new().num_threads(started_threads(threads)).spawn_handler(spawned).build().map_err(|problem| {
+    // Without a number, rayon's own default.
+    let n_threads = threads.map_or(0, |_| started_threads(threads));
+    ThreadPoolBuilder::new().num_threads(n_threads).spawn_handler(spawned).build().map_err(|problem| {
         let hint = "use fewer threads, or raise the limits on memory and processes";
         Error::failed(format!("the system refuses to start threads: {problem}"), hint)
     })
