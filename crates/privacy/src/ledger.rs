@@ -98,6 +98,9 @@ pub struct Ledger {
     pub guarantee: Guarantee,
     /// Range to which rewards were clipped; `None` if they were not clipped.
     pub clip: Option<[f64; 2]>,
+    /// Whether rewards alone were released in running sums; the event of other running sums says so.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub sums_of_rewards: bool,
     /// Whether the values were simulated or released.
     pub provenance: Provenance,
     /// The formula that set the noise.
@@ -112,6 +115,7 @@ impl Ledger {
         let Claim { mechanism, calibration, unit, event, budget, noise_formula, doubt, mut notes } = claim;
         let Budget { epsilon, delta, participation: Participation { count, separation } } = budget;
         let (mut threat_model, clip) = (unit.threat_model(), unit.clip());
+        let sums_of_rewards = matches!(unit, ClaimUnit::SummedReward { centre: Some(_), .. });
         let covered = count.max(1);
         threat_model.participations = Participations { covered, separation, ..threat_model.participations };
         // The event of a stream is that of all covered participations; a release of its own is that of one.
@@ -153,6 +157,7 @@ impl Ledger {
             delivered_epsilon,
             guarantee,
             clip: clip.map(|(lo, hi)| [lo, hi]),
+            sums_of_rewards,
             provenance: Provenance::Simulated,
             noise_formula,
             notes,
@@ -161,7 +166,7 @@ impl Ledger {
 
     /// Returns whether values are released in running sums, each user's in all that follow.
     pub fn is_of_running_sums(&self) -> bool {
-        Factor::named(&self.mechanism).is_some()
+        self.sums_of_rewards || matches!(self.event, Event::Sums { factor, .. } if factor != Factor::Own)
     }
 
     /// Returns the composed loss of a user who takes part `participations` times.

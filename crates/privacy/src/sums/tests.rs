@@ -364,6 +364,23 @@ fn rewards_alone_are_noted_and_sized_as_all_sums() {
     }
 }
 
+/// Checks that a ledger without names still says whether values are released in running sums.
+#[test]
+fn no_name_says_what_is_summed() {
+    let of = |entry: &SumsEntry, calibration, rewards_alone| {
+        let mut ledger = built(entry, calibration, 1.0, SumsNeed { rewards_alone, ..need(100, 3) })?.ledger();
+        (ledger.mechanism, ledger.noise_formula, ledger.notes) = Default::default();
+        Some(ledger.is_of_running_sums())
+    };
+    for calibration in Calibration::ALL {
+        for entry in joint::ENTRIES {
+            assert!([false, true].iter().all(|&alone| of(&entry, calibration, alone) != Some(false)), "{}", entry.name);
+        }
+        assert!([false, true].iter().all(|&alone| of(&local::ENTRY, calibration, alone) != Some(true)));
+    }
+    assert_eq!(of(&joint::ENTRIES[0], Calibration::Tight, true), Some(true));
+}
+
 /// Checks that the spectrum bounds of printed calibrations are the paper's sigma sqrt(n).
 #[test]
 fn spectra() {
