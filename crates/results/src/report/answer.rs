@@ -5,7 +5,7 @@
 
 use super::cell_data::{CellData, grouped};
 use super::collect::ReportRun;
-use super::compare::kind;
+use super::compare::{kind, weak_references};
 use super::settings::{BudgetGroup, Settings, median};
 use super::share::{Share, guess};
 use super::stats::{Ratio, SampleMoments};
@@ -36,6 +36,7 @@ impl Answer {
         if run.manifest.trials < 2 {
             found.details.push("One trial tells nothing about chance: no interval can be given.".to_owned());
         }
+        found.details.extend(weak_references(run, &settings.costs).into_iter().map(|text| format!("{text}.")));
         found.details.extend(unprotected(run));
         found
     }

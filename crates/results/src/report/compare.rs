@@ -4,7 +4,8 @@ use super::cell_data::{CellData, grouped, problem_of};
 use super::collect::ReportRun;
 use super::share::Share;
 use super::stats::{Ratio, SampleMoments, holm};
-use crate::record::{Quantity, Role};
+use super::text::plus_minus;
+use crate::record::{Measures, Quantity, Role};
 use std::sync::Arc;
 
 /// Compares a quantity at the last round: `cell` minus `reference`, over their common trials.
@@ -43,6 +44,52 @@ pub(super) fn cost(run: &ReportRun, cell_idx: usize) -> Option<PrivacyCost> {
     let excess = paired(cell, &run.cells[reference], run.words.measure);
     let share = Share::of(run, cell, &run.cells[reference], run.words.measure);
     Some(PrivacyCost { reference, excess, ratio: Ratio::of(&pairs), share })
+}
+
+/// Least part of what can be learnt by which a reference must be worse to be named.
+const WORSE: f64 = 0.01;
+
+/// Names the references that do worse than their own policy does with privacy, beyond chance over the whole page.
+///
+/// Noise teaches nothing: such a policy has parameters that suit it better, and more can be learnt than its reference learns.
+pub(super) fn weak_references(run: &ReportRun, costs: &Costs) -> Vec<String> {
+    let sign = if run.words.less_is_better() { 1.0 } else { -1.0 };
+    let cells = costs.iter().enumerate().filter_map(|(cell, cost)| Some((cell, cost.as_ref()?)));
+    let found: Vec<(usize, usize, SampleMoments, bool)> = cells
+        .filter_map(|(cell, cost)| {
+            let excess = cost.excess?;
+            let learnt = cost.share.map_or(0.0, |share| share.learnt.mean);
+            Some((cell, cost.reference, excess, sign * excess.mean < -WORSE * learnt.abs()))
+        })
+        .collect();
+    let p_values: Vec<f64> =
+        found.iter().map(|(cell, reference, ..)| p_value(&run.cells[*cell], &run.cells[*reference], run.words.measure)).collect();
+    let worse = found.iter().zip(holm(&p_values, 0.05)).filter(|((.., is_worse), differs)| *is_worse && *differs);
+    let by_reference = grouped(worse.map(|(&(cell, reference, excess, _), _)| (reference, (cell, excess))));
+    let text = |cells: &Vec<(usize, SampleMoments)>| {
+        let reference = costs[cells.first()?.0].as_ref()?.reference;
+        let (cell, excess) = cells.iter().max_by(|left, right| left.1.mean.abs().total_cmp(&right.1.mean.abs()))?;
+        let more = match cells.len() - 1 {
+            0 => String::new(),
+            1 => " (and than 1 more cell)".to_owned(),
+            more => format!(" (and than {more} more cells)"),
+        };
+        let cell = &run.cells[*cell];
+        let hint = if cell.info.measures == Measures::Regret && cell.info.facts.get("tuned_factor_of_beta").is_none() {
+            ": `beta = { kind = \"tuned\" }` chooses a factor for each"
+        } else {
+            ""
+        };
+        Some(format!(
+            "“{}” does worse than {}{more}, by {}, beyond chance (paired t-tests at 5 %, Holm's correction for {}): noise teaches nothing, so \
+             parameters without it are not the best, and more can be learnt than this reference learns{hint}",
+            run.cells[reference].info.policy,
+            cell.info.label(),
+            plus_minus(excess.mean.abs(), excess.half),
+            p_values.len()
+        ))
+    };
+    by_reference.iter().filter_map(text).collect()
 }
 
 /// Names the best cell of a sweep point among those that keep a guarantee.

@@ -126,16 +126,17 @@ impl Settings {
     /// Returns the least epsilon, or over horizons the least number of rounds, from which on at least 80 % is kept, interpolated, in
     /// the median over settings.
     pub(super) fn enough(&self) -> Option<f64> {
-        enough(&self.medians()).map(|(least, _)| least)
+        enough(&self.medians(|left, _| left)).map(|(least, _)| least)
     }
 
-    /// Returns the median share at each epsilon, or the share at each horizon, ascending; nothing where settings have different
-    /// epsilons, as in `[sweep.zip]`.
-    fn medians(&self) -> Vec<(f64, f64)> {
+    /// Returns the median of what `of` takes of each share and its interval at each epsilon, or that of the share at each horizon,
+    /// ascending; nothing where settings have different epsilons, as in `[sweep.zip]`.
+    fn medians(&self, of: fn(f64, (f64, f64)) -> f64) -> Vec<(f64, f64)> {
         // What cannot be told from guessing counts as nothing.
         let share = |group: &BudgetGroup| {
             let left = group.best.and_then(|best| self.share(best));
-            left.filter(|left| left.interval.is_some_and(|(low, _)| 0.0 < low)).map_or(f64::NEG_INFINITY, |left| left.value)
+            let known = left.and_then(|left| Some((left.value, left.interval.filter(|(low, _)| 0.0 < *low)?)));
+            known.map_or(f64::NEG_INFINITY, |(value, interval)| of(value, interval))
         };
         if !self.horizons.is_empty() {
             let mut shares: Vec<(f64, f64)> = self.horizons.iter().copied().zip(self.groups.iter().map(share)).collect();
@@ -154,7 +155,7 @@ impl Settings {
     /// Returns the sentence on the epsilon or the number of rounds that is enough; `None` where a single one was played or no share
     /// is known.
     pub(super) fn enough_text(&self) -> Option<String> {
-        let medians = self.medians();
+        let medians = self.medians(|left, _| left);
         let ([(first, _), .., (last, at_last)], true) = (&medians[..], medians.iter().any(|(_, share)| share.is_finite())) else {
             return None;
         };
@@ -163,21 +164,41 @@ impl Settings {
             [] => ("ε", "at every ε", "at no ε"),
             _ => ("rounds", "at every number of rounds", "at no number of rounds"),
         };
-        let what = match self.enough() {
-            Some(_) if medians.iter().all(|(_, share)| KEPT <= *share) => {
-                format!("80 % or more is kept {every} from {first} to {last}")
-            }
-            Some(least) => {
-                let played = enough(&medians).map_or(least, |(_, played)| played);
-                format!("80 % or more is kept from {key} = {} on", short(rounded_up(least).min(played)))
-            }
-            None if medians.iter().all(|(_, share)| *share < KEPT && share.is_finite()) => {
-                format!("80 % is kept {no} from {first} to {last}")
-            }
-            None if at_last.is_finite() => format!("80 % is not kept at {key} = {last}, the largest"),
-            None => format!("At {key} = {last}, the largest, nothing can be said"),
-        };
+        let from = |found: Option<(f64, f64)>| found.map(|(least, played)| short(rounded_up(least).min(played)));
         let is_only = self.names.len() < 2 || !self.horizons.is_empty();
+        // Where the ends of the intervals cross.
+        let crossing = |of| from(enough(&self.medians(of))).filter(|_| is_only);
+        let (early, late) = (crossing(|_, (_, high)| high), crossing(|_, (low, _)| low));
+        let is_every = medians.iter().all(|(_, share)| KEPT <= *share);
+        let what = match (from(enough(&medians)), late) {
+            (Some(_), late) if is_every => {
+                let chance = match late {
+                    Some(late) if late == first => String::new(),
+                    Some(late) => format!(", beyond chance from {late} on"),
+                    None if is_only => ", not beyond chance".to_owned(),
+                    None => String::new(),
+                };
+                format!("80 % or more is kept {every} from {first} to {last}{chance}")
+            }
+            (Some(least), late) => {
+                let chance = match (early, late) {
+                    _ if !is_only => String::new(),
+                    (None, _) => String::new(),
+                    (Some(early), Some(late)) if early == least && late == least => String::new(),
+                    (Some(early), late) => {
+                        let early = if early == first { format!("{first} or less") } else { early };
+                        format!(" ({early} to {})", late.unwrap_or(format!("more than {last}")))
+                    }
+                };
+                format!("80 % or more is kept from {key} = {least} on{chance}")
+            }
+            _ if medians.iter().all(|(_, share)| *share < KEPT && share.is_finite()) => {
+                let chance = early.map_or(String::new(), |early| format!(", perhaps from {early} on"));
+                format!("80 % is kept {no} from {first} to {last}{chance}")
+            }
+            _ if at_last.is_finite() => format!("80 % is not kept at {key} = {last}, the largest"),
+            _ => format!("At {key} = {last}, the largest, nothing can be said"),
+        };
         let over = if is_only { String::new() } else { format!(" in the median of {} settings", self.names.len()) };
         Some(format!("{what}{over}."))
     }
@@ -289,14 +310,23 @@ mod tests {
 
     #[test]
     fn sentences_are_true_of_any_shares() {
-        let cases: [Case; 9] = [
-            (&[1.0, 4.0], &[&[Some(0.6), Some(1.0)]], "80 % or more is kept from ε = 2 on.", Some(2.0)),
+        let cases: [Case; 13] = [
+            (&[1.0, 4.0], &[&[Some(0.6), Some(1.0)]], "80 % or more is kept from ε = 2 on (1.7 to 2.4).", Some(2.0)),
             (&[0.5, 1.0], &[&[Some(0.9), Some(0.95)]], "80 % or more is kept at every ε from 0.5 to 1.", Some(0.5)),
-            (&[0.5, 1.0, 2.0], &[&[Some(0.85), Some(0.7), Some(0.9)]], "from ε = 1.5 on", Some(std::f64::consts::SQRT_2)),
+            (
+                &[0.5, 1.0, 2.0],
+                &[&[Some(0.85), Some(0.7), Some(0.9)]],
+                "from ε = 1.5 on (1.2 to 1.7).",
+                Some(std::f64::consts::SQRT_2),
+            ),
             (&[0.5, 1.0], &[&[Some(0.2), Some(0.7)]], "80 % is kept at no ε from 0.5 to 1.", None),
             (&[1.0, 2.0, 4.0], &[&[Some(0.7), Some(0.98), Some(0.54)]], "80 % is not kept at ε = 4, the largest.", None),
             (&[1.0, 2.0], &[&[Some(0.7), None]], "At ε = 2, the largest, nothing can be said.", None),
-            (&[1.0, 2.0], &[&[None, Some(0.9)]], "80 % or more is kept from ε = 2 on", Some(2.0)),
+            (&[1.0, 2.0], &[&[None, Some(0.9)]], "80 % or more is kept from ε = 2 on.", Some(2.0)),
+            (&[0.5, 1.0], &[&[Some(0.6), Some(0.82)]], "from ε = 0.94 on (0.81 to more than 1).", Some(0.938_9)),
+            (&[0.5, 1.0], &[&[Some(0.78), Some(0.9)]], "from ε = 0.57 on (0.5 or less to 0.75).", Some(0.561_2)),
+            (&[0.5, 1.0], &[&[Some(0.82), Some(0.95)]], "at every ε from 0.5 to 1, beyond chance from 0.59 on.", Some(0.5)),
+            (&[0.5, 1.0], &[&[Some(0.2), Some(0.78)]], "80 % is kept at no ε from 0.5 to 1, perhaps from 0.97 on.", None),
             // The second setting never keeps 80 %, the two others at 4 and at 1.
             (
                 &[1.0, 4.0],
@@ -329,7 +359,7 @@ mod tests {
     #[test]
     fn horizons_are_an_axis_where_nothing_else_differs() {
         for (shares, words, expected) in [
-            ([Some(0.6), Some(0.7), Some(0.9)], "80 % or more is kept from rounds = 3200 on.", Some(3162.0)),
+            ([Some(0.6), Some(0.7), Some(0.9)], "80 % or more is kept from rounds = 3200 on (1800 to 5700).", Some(3162.0)),
             (
                 [Some(0.85), Some(0.9), Some(0.95)],
                 "80 % or more is kept at every number of rounds from 100 to 10000.",

@@ -117,6 +117,21 @@ mod tests {
         }
     }
 
+    /// Noise teaches nothing: a reference that is worse than its private twin beyond chance is named, on the page and at its end.
+    #[test]
+    fn a_reference_that_noise_beats_is_named() {
+        let named = |run: &ReportRun| said(run).contains("“igp-ucb” does worse than tgp-ucb");
+        for (level, is_named) in [(20.0, true), (39.0, false), (40.0, false), (90.0, false)] {
+            let mut run = losing(|_| 40.0);
+            lose(&mut run, 0, |trial| level + 7.0 * (trial % 2.0));
+            lose(&mut run, 1, |trial| 40.0 + 7.0 * (trial % 2.0));
+            assert_eq!(named(&run), is_named, "{level}: {}", said(&run));
+            // Chance of the size of the difference says nothing.
+            lose(&mut run, 1, |trial| 40.0 + 47.0 * (trial % 2.0) - 20.0);
+            assert!(!named(&run), "{level}: {}", said(&run));
+        }
+    }
+
     #[test]
     fn a_reference_that_learns_nothing_is_the_headline() {
         let mut run = losing(|_| 90.0);
