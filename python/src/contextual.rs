@@ -4,6 +4,7 @@ use super::guard::RunGuard;
 use super::items::{KeyValues, OwnItem};
 use super::policy::{chosen, generator, read_states, written};
 use numpy::{PyArray1, PyArrayMethods};
+use privateer::config::facts::FactValue;
 use privateer::numerics::rng::Stream;
 use privateer::policy::contextual::{ContextPolicy, ContextPolicyMaker, ContextPolicyPlan, PreparedContextual, Scratch};
 use privateer::privacy::gram::GramLayout;
@@ -184,7 +185,7 @@ impl ContextPolicy for PythonContextual {
         }
     }
 
-    fn parameters(&self) -> Result<Option<serde_json::Value>, Error> {
+    fn parameters(&self) -> Result<Option<FactValue>, Error> {
         let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         let Maker { item, guard, .. } = &self.maker;
         let read = |py: Python<'_>| match (&state.failed, &state.policy) {

@@ -5,6 +5,7 @@ use super::guard::RunGuard;
 use super::items::{KeyValues, OwnItem};
 use super::problem::Problem;
 use numpy::{PyArray1, PyArrayMethods, PyUntypedArray, PyUntypedArrayMethods};
+use privateer::config::facts::FactValue;
 use privateer::config::params::Args;
 use privateer::numerics::rng::Stream;
 use privateer::privacy::gram::GramLayout;
@@ -51,7 +52,7 @@ struct PythonPolicy {
     /// What `recommend` has answered in this round: an empty list if it recommends nothing.
     recommended: Mutex<Option<Vec<i64>>>,
     /// What `state` has answered, a JSON value for each trial.
-    states: OnceLock<Vec<serde_json::Value>>,
+    states: OnceLock<Vec<FactValue>>,
 }
 
 impl PythonPolicy {
@@ -144,13 +145,13 @@ pub(crate) fn read_states(
     guard: &RunGuard,
     class_name: &str,
     n_trials: usize,
-) -> Result<Vec<serde_json::Value>, PolicyFailure> {
+) -> Result<Vec<FactValue>, PolicyFailure> {
     let own = py.import(intern!(py, "privateer.own"));
     let text: String = own
         .and_then(|own| own.call_method1(intern!(py, "_state_text"), (policy,))?.extract())
         .map_err(|error| guard.raised(None, &format!("{class_name}.state"), error))?;
     match serde_json::from_str(&text) {
-        Ok(serde_json::Value::Array(states)) if states.len() == n_trials => Ok(states),
+        Ok(FactValue::List(states)) if states.len() == n_trials => Ok(states),
         Ok(_) => Err(guard.refuse(None, format!("`{class_name}.state` returned no list of {n_trials} values"))),
         Err(error) => Err(guard.refuse(None, format!("`{class_name}.state` returned what is not JSON: {error}"))),
     }
@@ -268,7 +269,7 @@ impl BatchPolicy for PythonPolicy {
         Ok(recommended.as_ref().and_then(|points| points.get(place)).map(|&point| point as usize))
     }
 
-    fn state(&self, place: usize) -> Result<Option<serde_json::Value>, PolicyFailure> {
+    fn state(&self, place: usize) -> Result<Option<FactValue>, PolicyFailure> {
         if !self.has_state {
             return Ok(None);
         }

@@ -194,7 +194,7 @@ pub fn bench(registry: &Registry, args: &BenchArgs) -> Result<(), Error> {
     let mut done = |measured: Vec<Measured>| {
         faults.extend(faults_of(&measured));
         if args.json {
-            measured.iter().for_each(|measured| say(&measured.json().to_string()));
+            measured.iter().for_each(|measured| say(&measured.json()));
         }
         all.extend(measured);
     };

@@ -145,7 +145,7 @@ fn listed(json: bool) {
     let taken = found.iter().any(|adapter| adapter.taken_by_gpu);
     let rate = taken.then(|| crate::run::quietly(|| Gpu::open(AdapterChoice::Any)).ok()).flatten().map(|gpu| gpu.f64_rate());
     if json {
-        let adapters: Vec<serde_json::Value> = found
+        let adapters: Vec<_> = found
             .iter()
             .map(|adapter| {
                 serde_json::json!({

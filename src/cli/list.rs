@@ -4,7 +4,8 @@ use super::output::say;
 use crate::registry::{Kind, Registry, kinds};
 use crate::spec::listing;
 use privateer_config::error::{Diagnostic, Error, closest};
-use serde_json::json;
+use privateer_config::facts::FactValue;
+use std::collections::BTreeMap;
 
 /// Lists all kinds, one kind, or one name.
 pub fn list(registry: &Registry, what: Option<&str>, json: bool) -> Result<(), Error> {
@@ -32,8 +33,7 @@ pub fn list(registry: &Registry, what: Option<&str>, json: bool) -> Result<(), E
         return Diagnostic { hint, ..problem }.refuse();
     }
     if json {
-        let as_json = |(kind, entries): &(&str, Vec<Kind>)| ((*kind).to_owned(), entries.iter().map(entry_json).collect());
-        say(&serde_json::Value::Object(chosen.iter().map(as_json).collect()).to_string());
+        say(&FactValue::of(&chosen.into_iter().collect::<BTreeMap<_, _>>()).to_string());
         return Ok(());
     }
     for (kind, entries) in &chosen {
@@ -57,11 +57,4 @@ pub fn list(registry: &Registry, what: Option<&str>, json: bool) -> Result<(), E
         say("\n`privateer list NAME` shows the keys of one entry.");
     }
     Ok(())
-}
-
-fn entry_json(entry: &Kind) -> serde_json::Value {
-    let keys = entry.keys.iter();
-    let keys: Vec<serde_json::Value> =
-        keys.map(|key| json!({ "key": key.path, "accepts": key.accepts, "default": key.default, "doc": key.doc })).collect();
-    json!({ "name": entry.name, "summary": entry.summary, "paper": entry.paper, "keys": keys })
 }

@@ -6,7 +6,6 @@ use privateer::record::{
 use privateer::report::write_report;
 use privateer_config::params::Scalar;
 use privateer_privacy::{Budget, Calibration, Claim, ClaimUnit, Event, Ledger};
-use serde_json::json;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -49,7 +48,7 @@ fn cells() -> Vec<CellInfo> {
                     ]
                     .into(),
                     role: Role::default(),
-                    resolved: json!({}).into(),
+                    resolved: Default::default(),
                     ledger: ledger(epsilon, noise).into(),
                     measures: Measures::Regret,
                     warnings: Arc::default(),

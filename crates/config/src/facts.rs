@@ -1,58 +1,84 @@
-//! Facts on a problem or a policy for manifests and reports: names, each with a flag, a number, a text or a list.
+//! Facts on a problem or a policy for manifests and reports: names, each with a flag, a number, a text, a list or a table.
 
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
-use std::collections::BTreeMap;
-use std::vec::IntoIter;
+use std::collections::{BTreeMap, btree_map};
+use std::fmt;
+use std::ops::Index;
 
 /// One name and what it states.
 pub type Fact = (&'static str, FactValue);
 
 /// Facts in the order of their names; a later fact of the same name replaces an earlier one.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-#[serde(from = "BTreeMap<Cow<'static, str>, FactValue>", into = "BTreeMap<Cow<'static, str>, FactValue>")]
-pub struct Facts(Vec<(Cow<'static, str>, FactValue)>);
+#[serde(transparent)]
+pub struct Facts(BTreeMap<Cow<'static, str>, FactValue>);
 
-/// What a fact states; in files as JSON has it.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+/// What a fact or a parameter states; in files as JSON has it.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum FactValue {
-    /// A number that is unknown or not finite.
+    /// Nothing, or a number that is unknown or not finite.
+    #[default]
     Missing,
     /// True or false.
     Flag(bool),
     /// A count.
     Whole(u64),
+    /// A whole number below 0.
+    Negative(i64),
     /// A finite number.
     Number(f64),
     /// Words.
     Text(String),
     /// Several values.
     List(Vec<FactValue>),
+    /// Values by their names.
+    Table(BTreeMap<String, FactValue>),
 }
 
 impl Facts {
     /// States a value under a name.
     pub fn push(&mut self, name: &'static str, value: impl Into<FactValue>) {
-        self.extend([(name, value.into())]);
+        self.0.insert(name.into(), value.into());
     }
 
     /// Returns what a name states.
     pub fn get(&self, name: &str) -> Option<&FactValue> {
-        self.0.binary_search_by(|(known, _)| known.as_ref().cmp(name)).ok().map(|at| &self.0[at].1)
+        self.0.get(name)
     }
 
     /// Returns names and values in the order of the names.
     pub fn iter(&self) -> impl Iterator<Item = (&Cow<'static, str>, &FactValue)> {
-        self.0.iter().map(|(name, value)| (name, value))
+        self.0.iter()
     }
 }
 
 impl FactValue {
+    /// Returns data as they are written; nothing for data that JSON cannot hold.
+    pub fn of(data: &impl Serialize) -> Self {
+        serde_json::to_value(data).and_then(serde_json::from_value).unwrap_or_default()
+    }
+
+    /// Returns the data that are written so.
+    ///
+    /// # Errors
+    /// If they are not of this type.
+    pub fn read<T: DeserializeOwned>(&self) -> serde_json::Result<T> {
+        serde_json::to_value(self).and_then(serde_json::from_value)
+    }
+
+    /// Returns the value of a name; `None` without one.
+    pub fn get(&self, name: &str) -> Option<&Self> {
+        if let Self::Table(members) = self { members.get(name) } else { None }
+    }
+
     /// Returns the number; `None` for anything else.
     pub fn as_f64(&self) -> Option<f64> {
         match self {
             Self::Whole(count) => Some(*count as f64),
+            Self::Negative(whole) => Some(*whole as f64),
             Self::Number(number) => Some(*number),
             _ => None,
         }
@@ -64,9 +90,25 @@ impl FactValue {
     }
 }
 
+impl Index<&str> for FactValue {
+    type Output = Self;
+
+    /// Returns the value of a name; nothing where there is none.
+    fn index(&self, name: &str) -> &Self {
+        self.get(name).unwrap_or(&Self::Missing)
+    }
+}
+
+/// Writes the value as compact JSON, with the names of a table in order.
+impl fmt::Display for FactValue {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&serde_json::to_string(self).unwrap_or_default())
+    }
+}
+
 impl IntoIterator for Facts {
     type Item = (Cow<'static, str>, FactValue);
-    type IntoIter = IntoIter<Self::Item>;
+    type IntoIter = btree_map::IntoIter<Cow<'static, str>, FactValue>;
 
     fn into_iter(self) -> Self::IntoIter {
         self.0.into_iter()
@@ -75,32 +117,13 @@ impl IntoIterator for Facts {
 
 impl<N: Into<Cow<'static, str>>> Extend<(N, FactValue)> for Facts {
     fn extend<I: IntoIterator<Item = (N, FactValue)>>(&mut self, facts: I) {
-        for (name, value) in facts.into_iter().map(|(name, value)| (name.into(), value)) {
-            match self.0.binary_search_by(|(known, _)| known.cmp(&name)) {
-                Ok(at) => self.0[at].1 = value,
-                Err(at) => self.0.insert(at, (name, value)),
-            }
-        }
-    }
-}
-
-impl From<BTreeMap<Cow<'static, str>, FactValue>> for Facts {
-    fn from(facts: BTreeMap<Cow<'static, str>, FactValue>) -> Self {
-        Self(facts.into_iter().collect())
-    }
-}
-
-impl From<Facts> for BTreeMap<Cow<'static, str>, FactValue> {
-    fn from(facts: Facts) -> Self {
-        facts.0.into_iter().collect()
+        self.0.extend(facts.into_iter().map(|(name, value)| (name.into(), value)));
     }
 }
 
 impl<N: Into<Cow<'static, str>>> FromIterator<(N, FactValue)> for Facts {
     fn from_iter<I: IntoIterator<Item = (N, FactValue)>>(facts: I) -> Self {
-        let mut all = Self::default();
-        all.extend(facts);
-        all
+        Self(facts.into_iter().map(|(name, value)| (name.into(), value)).collect())
     }
 }
 

@@ -210,7 +210,7 @@ pub fn run(file: &Value) -> Read<Value> {
 
 /// V, u and theta of a server: the released sums, and the weights of its model.
 fn inside(policy: &mut dyn Policy, m: usize, diagonal: f64) -> Read<(Vec<f64>, Vec<f64>, Vec<f64>)> {
-    let entries: Vec<f64> = get(&policy.server().ok_or("no server")?.parameters(), "entries")?;
+    let entries: Vec<f64> = policy.server().ok_or("no server")?.parameters()["entries"].read()?;
     let (gram, moment) = entries.split_at(m * (m + 1) / 2);
     let mut precision = unpacked(gram, m);
     (0..m).for_each(|i| precision[i * m + i] += diagonal);

@@ -3,9 +3,9 @@
 use super::policies::{Way, policy_streams, privacies, regret_after, spec};
 use crate::support::prepared;
 use privateer::env::DataFolder;
+use privateer_config::facts::FactValue;
 use privateer_gp::score::Moments;
 use privateer_numerics::rng::Purpose;
-use std::collections::BTreeSet;
 
 const POLICIES: [(&str, &str); 6] = [
     ("jdp-gp-ucb", "features = { kind = \"exact\", tolerance = 1e-4 }\n"),
@@ -49,12 +49,12 @@ fn they_give_the_model_back() {
                 assert!((variance - exact.variance).abs() < 1e-7, "{name} {keys}: {variance} {exact:?}");
             }
             // Nothing of the points played, and nothing that is not a number of the release.
-            let keys: BTreeSet<&str> = parameters.as_object().expect("a table").keys().map(String::as_str).collect();
-            assert_eq!(keys, BTreeSet::from(["entries", "gram_std", "horizon", "moment_std", "users"]));
+            let FactValue::Table(table) = &parameters else { panic!("{parameters} is no table") };
+            assert!(table.keys().eq(["entries", "gram_std", "horizon", "moment_std", "users"]), "{parameters}");
             for (bad, points) in [
                 (parameters.clone(), vec![0.5; dimension + 1]),
-                (serde_json::json!({"entries": [1.0]}), vec![0.5; dimension]),
-                (serde_json::Value::Null, vec![0.5; dimension]),
+                (FactValue::of(&serde_json::json!({"entries": [1.0]})), vec![0.5; dimension]),
+                (FactValue::Missing, vec![0.5; dimension]),
             ] {
                 assert!(cell.maker.predict(&trial.setting, &bad, points.len(), &points).is_err(), "{bad}");
             }
@@ -69,7 +69,7 @@ fn others_have_none() {
     let cell = prepared(&text, &DataFolder::default(), |sweep, preparation| preparation.cell(&sweep.cells[0])).expect("a cell");
     let mut trial = cell.trial(0).expect("a trial");
     assert!(trial.policy.server().is_none());
-    let error = cell.maker.predict(&trial.setting, &serde_json::Value::Null, 1, &[0.5]).expect_err("no parameters");
+    let error = cell.maker.predict(&trial.setting, &FactValue::Missing, 1, &[0.5]).expect_err("no parameters");
     assert!(error.to_string().contains("jdp-gp-ucb"), "{error}");
 }
 

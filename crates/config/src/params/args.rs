@@ -2,6 +2,7 @@
 
 use super::{Count, Extensions, Items, List, Node, Number, Table, Value, is_representable};
 use crate::error::{Diagnostic, Error, Place, Sources, Span, suggestion};
+use serde::Serialize;
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeSet;
 
@@ -92,9 +93,10 @@ impl Sink {
 }
 
 /// The documentation of one key of a table.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct KeyDoc {
     /// Key, with its parents.
+    #[serde(rename = "key")]
     pub path: String,
     /// Accepted values.
     pub accepts: String,

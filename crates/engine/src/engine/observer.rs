@@ -4,6 +4,7 @@ use super::Trace;
 use crate::spec::CellPlan;
 use privateer_backend::Counters;
 use privateer_config::error::{Error, panic_message};
+use privateer_config::facts::FactValue;
 use privateer_privacy::interactions::InteractionSignal;
 use privateer_privacy::{Query, ReleaseCounts, Released, Signal};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -40,7 +41,7 @@ pub struct TrialEnd {
     /// Number of rounds in which noise had left the model indefinite.
     pub repaired: u64,
     /// The publishable part of the policy's model, if the spec requests it.
-    pub parameters: Option<serde_json::Value>,
+    pub parameters: Option<FactValue>,
 }
 
 /// Receives progress reports and finished units.

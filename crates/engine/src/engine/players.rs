@@ -5,6 +5,7 @@ use super::player::Player;
 use crate::policy::{Proposal, TrialView};
 use privateer_backend::Counters;
 use privateer_config::error::Error;
+use privateer_config::facts::FactValue;
 use privateer_gp::posterior::take_together;
 use privateer_privacy::{Query, Released, Signal};
 
@@ -126,7 +127,7 @@ impl Players {
     }
 
     /// Returns what the policy at this place keeps of its model after the last round, if it publishes any of it.
-    pub(super) fn parameters(&mut self, place: usize) -> Result<Option<serde_json::Value>, Error> {
+    pub(super) fn parameters(&mut self, place: usize) -> Result<Option<FactValue>, Error> {
         match &self.decider {
             Decider::Outside(group) => group.state(place),
             _ => Ok(self.players[place].policy.server().map(|server| server.parameters())),

@@ -4,6 +4,7 @@ use super::cell_warning::{CellWarning, digits};
 use super::ready_cell::{ReadyCell, ReadyTrial};
 use crate::env::csv_table::outlier;
 use crate::spec::{CellPlan, Misleading};
+use privateer_config::facts::FactValue;
 use privateer_numerics::rng::Purpose;
 use privateer_privacy::Ledger;
 
@@ -14,7 +15,7 @@ pub(super) fn table_warnings(cell: &ReadyCell, trial: &ReadyTrial, ledger: &Ledg
         warnings.extend(outlier_warning(cell, trial));
         warnings.extend(replicates_warning(cell));
         // The likelihood of this table chose a fitted kernel.
-        let is_fitted = cell.plan.resolved["environment"]["hyperparameters"] == "fitted";
+        let is_fitted = cell.plan.resolved["environment"]["hyperparameters"].as_str() == Some("fitted");
         warnings.extend((!is_fitted).then(|| lengthscale_warning(cell)).flatten());
         warnings.extend(clipped_rewards_warning(cell, trial, ledger));
         warnings.extend(observation_noise_warning(&cell.plan, trial));
@@ -57,7 +58,7 @@ fn replicates_warning(cell: &ReadyCell) -> Option<CellWarning> {
     inputs.dedup();
     let n_repeats = points.n_points() - inputs.len();
     // Where inputs are released, by one cell or another, each row is somebody's.
-    (0 < n_repeats && cell.plan.resolved["curator"].is_null()).then(|| {
+    (0 < n_repeats && cell.plan.resolved["curator"] == FactValue::Missing).then(|| {
         let text = format!(
             "{n_repeats} of {} points have the inputs of another point, and a policy plays the first of them alone, so that the order of \
              the rows decides; drop `replicates = \"apart\"`, or name an input that tells them apart",

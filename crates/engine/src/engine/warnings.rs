@@ -50,8 +50,8 @@ pub(super) fn bandit_warnings(
     if let (Some(inputs), Some(points)) = (inputs, cell.environment.points.as_ref()) {
         warnings.extend(delta_warning(inputs, points.n_points() as u64, "rows"));
     }
-    let n_initial = plan.resolved["policy"]["initial"]["points"].as_u64().unwrap_or(0);
-    if plan.rounds <= n_initial {
+    let n_initial = plan.resolved["policy"]["initial"]["points"].as_f64().unwrap_or(0.0);
+    if plan.rounds as f64 <= n_initial {
         let text = format!(
             "all {} rounds belong to the {n_initial} random points of `initial`, so that the policy never chooses; raise `rounds`",
             plan.rounds

@@ -2,6 +2,7 @@
 
 use super::csv_table::{CsvShape, listed, text_sha256};
 use privateer_config::error::Error;
+use privateer_config::facts::FactValue;
 use privateer_config::input::{FileHead, Input};
 use privateer_privacy::odometer::{InputSpace, RowsFacts, Spend};
 use privateer_privacy::release::{PublicProjection, Release, ReleaseLedger};
@@ -110,8 +111,7 @@ impl CuratedLedger {
     /// The same ledger with its own digest, after a change.
     #[must_use]
     pub fn sealed(self) -> Self {
-        let digest = digest(&serde_json::json!(self));
-        Self { digest: Some(digest), ..self }
+        Self { digest: Some(digest(FactValue::of(&self))), ..self }
     }
 
     /// Reads a ledger.
@@ -140,12 +140,11 @@ impl CuratedLedger {
             }
             _ => return Err(corrupt("has no version that this program knows".to_owned())),
         }
-        let value: serde_json::Value =
-            serde_json::from_slice(&bytes).map_err(|source| corrupt(format!("is not JSON ({source})")))?;
-        if value["digest"] != digest(&value) {
+        let value: FactValue = serde_json::from_slice(&bytes).map_err(|source| corrupt(format!("is not JSON ({source})")))?;
+        if value["digest"].as_str() != Some(&digest(value.clone())) {
             return Err(corrupt("is not the ledger that was written: its SHA-256 is not the one at its end".to_owned()));
         }
-        serde_json::from_value(value).map_err(|source| corrupt(format!("is not a whole ledger ({source})")))
+        value.read().map_err(|source| corrupt(format!("is not a whole ledger ({source})")))
     }
 
     /// Returns the variance of the noise in each released coordinate.
@@ -198,9 +197,8 @@ impl CuratedLedger {
 }
 
 /// Returns the SHA-256 of a ledger without its digest, as compact JSON with sorted keys.
-fn digest(ledger: &serde_json::Value) -> String {
-    let mut ledger = ledger.clone();
-    if let Some(members) = ledger.as_object_mut() {
+fn digest(mut ledger: FactValue) -> String {
+    if let FactValue::Table(members) = &mut ledger {
         members.remove("digest");
     }
     text_sha256(&ledger.to_string())

@@ -2,7 +2,7 @@
 
 use super::{PolicyGroup, Problem, Setting, SumsServer};
 use privateer_config::error::{Diagnostic, Error};
-use privateer_config::facts::Facts;
+use privateer_config::facts::{FactValue, Facts};
 use privateer_gp::posterior::{Posterior, SketchedPosterior};
 use privateer_gp::score::{AxisFeatures, Basis, Change, Moments, ScoreModel};
 use privateer_numerics::rng::Stream;
@@ -219,7 +219,7 @@ pub trait PolicyMaker: Send + Sync {
     fn predict(
         &self,
         _setting: &Setting,
-        _parameters: &serde_json::Value,
+        _parameters: &FactValue,
         _dimension: usize,
         _points: &[f64],
     ) -> Result<Vec<Moments>, Error> {

@@ -12,7 +12,7 @@ use super::{
     ExplorationFactor, FeaturesPlan, Initial, Policy, PolicyMaker, PolicyPlan, Problem, Setting, SharedInputs, parse_features,
 };
 use privateer_config::error::{Diagnostic, Error};
-use privateer_config::facts::Facts;
+use privateer_config::facts::{FactValue, Facts};
 use privateer_config::params::Args;
 use privateer_gp::score::{AxisFeatures, Basis, Moments};
 use privateer_gp::{Plays, Points};
@@ -139,7 +139,7 @@ impl PolicyMaker for SumsMaker {
     fn predict(
         &self,
         setting: &Setting,
-        parameters: &serde_json::Value,
+        parameters: &FactValue,
         dimension: usize,
         points: &[f64],
     ) -> Result<Vec<Moments>, Error> {
@@ -153,8 +153,7 @@ impl PolicyMaker for SumsMaker {
             let why = format!("the points have {dimension} coordinates, and the domain of the run {}", domain.dimension());
             return refuse(why, "give a column for each coordinate, in their order");
         }
-        let sums = serde_json::from_value::<Sums>(parameters.clone()).ok();
-        let Some(sums) = sums.filter(|sums| are_possible(sums, shared.need.n_features)) else {
+        let Some(sums) = parameters.read::<Sums>().ok().filter(|sums| are_possible(sums, shared.need.n_features)) else {
             return refuse(
                 format!("the parameters are not those of `{name}` over this problem"),
                 "use the file as the run wrote it",

@@ -6,7 +6,7 @@ use super::{
     ExplorationFactor, FeaturesPlan, Initial, Policy, PolicyModel, PolicyStreams, Problem, Proposal, RandomSource, Setting,
 };
 use privateer_config::error::{Diagnostic, Error};
-use privateer_config::facts::Facts;
+use privateer_config::facts::{FactValue, Facts};
 use privateer_gp::Plays;
 use privateer_gp::posterior::{Repair, SumsPosterior, SumsUpdate, Unusable};
 use privateer_gp::score::{AxisFeatures, Change, FeatureTable, Moments, ScoreModel, lowest_within_tie};
@@ -300,8 +300,8 @@ impl SumsServer {
     /// Returns the last release, or the sum of all items: with rewards released alone, sums over the points played, which all know.
     ///
     /// It is the part of the model that may be published, enough for [`super::PolicyMaker::predict`].
-    pub fn parameters(&self) -> serde_json::Value {
-        serde_json::json!(self.items.as_ref().unwrap_or(&self.released))
+    pub fn parameters(&self) -> FactValue {
+        FactValue::of(self.items.as_ref().unwrap_or(&self.released))
     }
 }
 

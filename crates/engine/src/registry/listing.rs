@@ -10,10 +10,11 @@ use privateer_config::error::Sources;
 use privateer_config::params::{Args, KeyDoc, List, Sink};
 use privateer_gp::kernel::Kernel;
 use privateer_privacy::mechanism::OutsideEntry;
+use serde::Serialize;
 use std::sync::Arc;
 
 /// Describes one listed item with the keys it reads.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize)]
 pub struct Kind {
     pub name: &'static str,
     /// One line that describes it.

@@ -5,11 +5,12 @@ use super::places::KeyPlaces;
 use super::privacy::{self, RequestDocs};
 use super::reader::SpecReader;
 use super::sweep::Swept;
-use super::written::{ListWords, Listed, PartRead, json_of, listed, nested, note_defaults, overlaid, part, tables, written_json};
+use super::written::{ListWords, Listed, PartRead, listed, nested, overlaid, part, recorded_of, tables};
 use crate::env::Population;
 use crate::oco::learner::{GradientRequest, Rates};
 use crate::oco::problem::ProblemPlan;
 use crate::registry::{LEARNERS, PROBLEMS};
+use privateer_config::facts::FactValue;
 use privateer_config::params::{Args, Table};
 use privateer_privacy::accounting::sensitivity::Participation;
 use std::sync::Arc;
@@ -53,7 +54,14 @@ pub(super) fn request(args: &Args<'_>, stated: bool, people: Participation) -> G
 }
 
 /// Appends the cells of one sweep point; records mistakes in the reader's sink.
-pub(super) fn cells_at(reader: &SpecReader<'_>, table: &Table, swept: &Swept, rounds: u64, cells: &mut Vec<CellPlan>) {
+pub(super) fn cells_at(
+    reader: &SpecReader<'_>,
+    table: &Table,
+    swept: &Swept,
+    (rounds, horizon): &(u64, Arc<FactValue>),
+    cells: &mut Vec<CellPlan>,
+) {
+    let rounds = *rounds;
     let sink = reader.sink;
     let top = Args::new(table, "", sink);
     let (problems, learners) = (top.items(PROBLEMS), top.items(LEARNERS).names());
@@ -66,7 +74,7 @@ pub(super) fn cells_at(reader: &SpecReader<'_>, table: &Table, swept: &Swept, ro
     let people = (problem.as_ref())
         .and_then(|problem| Some(reader.people_of(rounds, &problem.label, problem.plan.1?)))
         .unwrap_or_default();
-    let problem_json = json_of(table, "problem");
+    let problem_table = reader.section(recorded_of(table, "problem"));
     let base_privacy = nested(table, "privacy");
     let Some(items) = tables(&top, table, "learner") else { return };
     let mut labels: Vec<String> = Vec::new();
@@ -87,16 +95,17 @@ pub(super) fn cells_at(reader: &SpecReader<'_>, table: &Table, swept: &Swept, ro
             continue;
         }
         let Some(problem) = &problem else { continue };
-        let mut defaults = problem.defaults.clone();
-        note_defaults("learner", &args.documented(), &written_json(written), &mut defaults);
-        note_defaults("privacy", &privacy_args.documented(), &written_json(&privacy_table), &mut defaults);
+        let of_learner = reader.section_read((), "learner", &args, written);
+        let of_privacy = reader.section_read((), "privacy", &privacy_args, &privacy_table);
+        let of_problem = reader.share(problem.defaults.clone());
+        let defaults = [Some(&of_problem), Some(&of_learner.defaults), Some(&of_privacy.defaults), None];
         labels.push(label.clone());
         cells.push(CellPlan {
             index: cells.len() as u32,
             policy: label.into(),
             environment: Arc::new(CellEnvironment {
                 label: Arc::clone(&problem.label),
-                key: format!("{rounds} {problem_json}").into(),
+                key: format!("{rounds} {problem_table}").into(),
                 place: problem.place.clone(),
                 people: people.words.clone(),
             }),
@@ -113,13 +122,15 @@ pub(super) fn cells_at(reader: &SpecReader<'_>, table: &Table, swept: &Swept, ro
                 places: KeyPlaces::of(&privacy_args, &privacy_table),
                 place: written.span.as_ref().map(|span| sink.sources().place(span)),
             })),
-            resolved: reader.shared.borrow_mut().sections(serde_json::json!({
-                "rounds": rounds,
-                "problem": problem_json,
-                "privacy": written_json(&privacy_table),
-                "policy": written_json(written),
-                "defaults": defaults,
-            })),
+            resolved: [
+                ("rounds", Arc::clone(horizon)),
+                ("problem", Arc::clone(&problem_table)),
+                ("privacy", of_privacy.written),
+                ("policy", of_learner.written),
+                ("defaults", reader.defaults_of(defaults)),
+            ]
+            .into_iter()
+            .collect(),
         });
     }
 }

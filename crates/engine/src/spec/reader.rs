@@ -9,14 +9,14 @@ use super::sections::{
     Chooser, Defaults, EnvironmentRead, People, PlanSetting, PointKeys, PolicyRead, PrivacySetting, SectionRead, Sections,
 };
 use super::sweep::{MOST_OF_SECTION, Step, Swept, points};
-use super::written::{ListWords, Listed, PartRead, json_of, listed, nested, note_defaults, overlaid, part, tables, written_json};
-use super::{Resolved, SharedValues, Sweep, online, path, references, run_keys, tuning};
+use super::written::{ListWords, Listed, PartRead, listed, nested, note_defaults, overlaid, part, recorded, recorded_of, tables};
+use super::{SharedValues, Sweep, online, path, references, run_keys, tuning};
 use crate::env::Population;
 use crate::registry::{CONTEXTUAL_ENVIRONMENTS, CONTEXTUAL_POLICIES, ENVIRONMENTS, LEARNERS, POLICIES, PROBLEMS};
+use privateer_config::facts::FactValue;
 use privateer_config::params::{Args, Node, Sink, Table};
 use privateer_numerics::rng::Streams;
 use privateer_privacy::accounting::sensitivity::Participation;
-use serde_json::Value;
 use sha2::{Digest, Sha256};
 use std::cell::{OnceCell, RefCell};
 use std::collections::BTreeMap;
@@ -55,9 +55,9 @@ pub(super) struct SpecReader<'a> {
     /// The spec without its table `sweep`.
     pub(super) unswept: Table,
     /// Parameters of all cells so far.
-    pub(super) shared: RefCell<SharedValues>,
+    shared: RefCell<SharedValues>,
     defaults: RefCell<SharedValues<Defaults>>,
-    horizons: Sections<u64, (u64, Arc<Value>)>,
+    horizons: Sections<u64, (u64, Arc<FactValue>)>,
     environments: Sections<u64, EnvironmentRead>,
     problems: Sections<(u64, u64), Arc<CellEnvironment>>,
     /// How often people of a population take part, by rounds and label of the environment or problem.
@@ -67,7 +67,7 @@ pub(super) struct SpecReader<'a> {
     requests: Sections<(OfPolicy, [u64; 2]), SectionRead<PrivacySetting>>,
     curators: Sections<OfPolicy, Option<SectionRead<Option<Arc<CuratorPlan>>>>>,
     /// Defaults of cells, by the addresses of those of their sections.
-    all_defaults: Sections<[usize; 4], Arc<Value>>,
+    all_defaults: Sections<[usize; 4], Arc<FactValue>>,
 }
 
 impl<'a> SpecReader<'a> {
@@ -178,15 +178,19 @@ impl<'a> SpecReader<'a> {
         Some(table)
     }
 
-    fn section(&self, written: Value) -> Arc<Value> {
+    pub(super) fn section(&self, written: FactValue) -> Arc<FactValue> {
         self.shared.borrow_mut().share(written)
     }
 
     /// Returns what was read of a table, with the values of the keys that it leaves out.
-    fn section_read<T>(&self, plan: T, prefix: &str, args: &Args<'_>, table: &Table) -> SectionRead<T> {
-        let (written, mut defaults) = (written_json(table), Defaults::new());
+    pub(super) fn section_read<T>(&self, plan: T, prefix: &str, args: &Args<'_>, table: &Table) -> SectionRead<T> {
+        let (written, mut defaults) = (recorded(table), Defaults::new());
         note_defaults(prefix, &args.documented(), &written, &mut defaults);
-        SectionRead { plan, written: self.section(written), defaults: self.defaults.borrow_mut().share(defaults) }
+        SectionRead { plan, written: self.section(written), defaults: self.share(defaults) }
+    }
+
+    pub(super) fn share(&self, defaults: Defaults) -> Arc<Defaults> {
+        self.defaults.borrow_mut().share(defaults)
     }
 
     /// Returns the environment of a sweep point; `None` after a mistake elsewhere.
@@ -194,7 +198,7 @@ impl<'a> SpecReader<'a> {
         self.environments.of(self.sink, point.keys.environment, || {
             let table = point.tree()?;
             let top = Args::new(table, "", self.sink);
-            let section = self.section(json_of(table, "environment"));
+            let section = self.section(recorded_of(table, "environment"));
             let read = |kind: &str, args: &Args<'_>| {
                 let population = Population::parse(args);
                 if let Some(plan) = args.items(ENVIRONMENTS).read(kind, args) {
@@ -209,7 +213,7 @@ impl<'a> SpecReader<'a> {
             };
             let read = part((&top, table), "environment", "name of the environment's random streams", &environments(&top), read);
             let defaults = read.as_ref().map_or_else(Defaults::new, |read| read.defaults.clone());
-            let (json, defaults) = (section.to_string().into(), self.defaults.borrow_mut().share(defaults));
+            let (json, defaults) = (section.to_string().into(), self.share(defaults));
             Some(EnvironmentRead { section, json, read: read.map(Arc::new), defaults })
         })
     }
@@ -307,7 +311,7 @@ impl<'a> SpecReader<'a> {
         let Some(horizon) = horizon else { return };
         if is_online(&self.unswept) {
             let Some(table) = point.tree() else { return };
-            return online::cells_at(self, table, swept, horizon.0, cells);
+            return online::cells_at(self, table, swept, &horizon, cells);
         }
         let items = || {
             let table = point.tree()?;
@@ -336,7 +340,7 @@ impl<'a> SpecReader<'a> {
         point: &Point<'_>,
         (i, policy): (usize, &SectionRead<PolicyRead>),
         (environment, problem): (&EnvironmentRead, Option<&Arc<CellEnvironment>>),
-        (rounds, horizon): &(u64, Arc<Value>),
+        (rounds, horizon): &(u64, Arc<FactValue>),
         cells: &mut Vec<CellPlan>,
     ) {
         let (keys, PolicyRead { kind, path, label, chooser, owns, table, tuning }) = (point.keys, &policy.plan);
@@ -406,17 +410,17 @@ impl<'a> SpecReader<'a> {
             tuning,
             tuned: None,
             task,
-            resolved: resolved.into_iter().collect::<Resolved>(),
+            resolved: resolved.into_iter().collect(),
         });
     }
 
     /// Returns the values of the keys that a cell's sections leave out.
-    fn defaults_of(&self, parts: [Option<&Arc<Defaults>>; 4]) -> Arc<Value> {
+    pub(super) fn defaults_of(&self, parts: [Option<&Arc<Defaults>>; 4]) -> Arc<FactValue> {
         // Those of sections are kept as long as the reader.
         let key = parts.map(|part| part.map_or(0, |part| Arc::as_ptr(part).addr()));
         let merged = || {
             let all: BTreeMap<_, _> = parts.into_iter().flatten().flat_map(|part| part.iter()).collect();
-            Some(self.section(serde_json::json!(all)))
+            Some(self.section(FactValue::of(&all)))
         };
         self.all_defaults.of(self.sink, key, merged).unwrap_or_default()
     }

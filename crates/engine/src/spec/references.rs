@@ -7,7 +7,8 @@ use super::reader::SpecReader;
 use super::sections::PointKeys;
 use super::sweep::Swept;
 use super::tuning;
-use super::written::{nested, written_json};
+use super::written::{nested, recorded};
+use privateer_config::facts::FactValue;
 use privateer_config::params::{Node, Sink, Table, Value};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -68,7 +69,7 @@ pub(super) fn append(reader: &SpecReader<'_>, cells: &mut Vec<CellPlan>) {
             let Some(mut item) = written(reader, cells, cell_idx) else { continue };
             item.set("kind", text(kind));
             dropped.iter().for_each(|key| drop(item.remove(key)));
-            let wanted = parameters(written_json(&item)).to_string();
+            let wanted = parameters(recorded(&item)).to_string();
             // The report finds one of another kind by its role alone, so that each policy has its own.
             let of = &cells[cell_idx].policy;
             let label = if kind == self::kind(&cells[cell_idx]) { String::new() } else { of.to_string() };
@@ -107,8 +108,8 @@ fn kind(cell: &CellPlan) -> &str {
 }
 
 /// Returns the keys of a policy that are neither its name nor about privacy.
-fn parameters(mut policy: serde_json::Value) -> serde_json::Value {
-    if let Some(keys) = policy.as_object_mut() {
+fn parameters(mut policy: FactValue) -> FactValue {
+    if let FactValue::Table(keys) = &mut policy {
         keys.retain(|key, _| key != "label" && !is_privacy_key(key));
     }
     policy

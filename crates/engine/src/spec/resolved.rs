@@ -1,7 +1,7 @@
 //! Defines the parameters of a cell as sections, which the cells of a sweep share.
 
-use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use privateer_config::facts::FactValue;
+use serde::{Serialize, Serializer};
 use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
@@ -12,25 +12,24 @@ use std::sync::Arc;
 const SECTIONS: [&str; 7] = ["curator", "defaults", "environment", "policy", "privacy", "problem", "rounds"];
 
 /// Holds all parameters of a cell by section, such as `environment` and `policy`, defaults included.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(from = "BTreeMap<String, Arc<Value>>", into = "BTreeMap<String, Arc<Value>>")]
-pub struct Resolved([Option<Arc<Value>>; SECTIONS.len()]);
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Resolved([Option<Arc<FactValue>>; SECTIONS.len()]);
 
 impl Resolved {
     /// Returns the sections with their names, in the order of names.
-    pub fn sections(&self) -> impl Iterator<Item = (&'static str, &Arc<Value>)> {
+    pub fn sections(&self) -> impl Iterator<Item = (&'static str, &Arc<FactValue>)> {
         zip(SECTIONS, &self.0).filter_map(|(name, section)| Some((name, section.as_ref()?)))
     }
 
     /// Returns the sections, to replace them.
-    pub fn values_mut(&mut self) -> impl Iterator<Item = &mut Arc<Value>> {
+    pub fn values_mut(&mut self) -> impl Iterator<Item = &mut Arc<FactValue>> {
         self.0.iter_mut().flatten()
     }
 }
 
-impl<N: AsRef<str>> FromIterator<(N, Arc<Value>)> for Resolved {
+impl<N: AsRef<str>> FromIterator<(N, Arc<FactValue>)> for Resolved {
     /// Takes the sections that a cell can have.
-    fn from_iter<I: IntoIterator<Item = (N, Arc<Value>)>>(sections: I) -> Self {
+    fn from_iter<I: IntoIterator<Item = (N, Arc<FactValue>)>>(sections: I) -> Self {
         let mut resolved = Self::default();
         for (name, section) in sections {
             if let Some(place) = SECTIONS.iter().position(|known| *known == name.as_ref()) {
@@ -41,31 +40,18 @@ impl<N: AsRef<str>> FromIterator<(N, Arc<Value>)> for Resolved {
     }
 }
 
-impl From<BTreeMap<String, Arc<Value>>> for Resolved {
-    fn from(sections: BTreeMap<String, Arc<Value>>) -> Self {
-        sections.into_iter().collect()
-    }
-}
-
-impl From<Resolved> for BTreeMap<String, Arc<Value>> {
-    fn from(resolved: Resolved) -> Self {
-        resolved.sections().map(|(name, section)| (name.to_owned(), Arc::clone(section))).collect()
+impl Serialize for Resolved {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_map(self.sections())
     }
 }
 
 impl Index<&str> for Resolved {
-    type Output = Value;
+    type Output = FactValue;
 
-    /// Returns a section; null if the cell has none of this name.
-    fn index(&self, section: &str) -> &Value {
-        self.sections().find(|(name, _)| *name == section).map_or(&Value::Null, |(_, section)| section)
-    }
-}
-
-impl From<Value> for Resolved {
-    /// Takes the members of an object as sections; any other value has none.
-    fn from(value: Value) -> Self {
-        SharedValues::default().sections(value)
+    /// Returns a section; nothing if the cell has none of this name.
+    fn index(&self, section: &str) -> &FactValue {
+        self.sections().find(|(name, _)| *name == section).map_or(&FactValue::Missing, |(_, section)| section)
     }
 }
 
@@ -112,7 +98,7 @@ impl ByText<usize> {
 
 /// Gives equal values one place in memory.
 #[derive(Debug)]
-pub struct SharedValues<T = Value>(ByText<Arc<T>>);
+pub struct SharedValues<T = FactValue>(ByText<Arc<T>>);
 
 impl<T> Default for SharedValues<T> {
     fn default() -> Self {
@@ -124,13 +110,5 @@ impl<T: Serialize> SharedValues<T> {
     /// Returns the value, shared with every equal one that was passed before.
     pub fn share(&mut self, value: T) -> Arc<T> {
         Arc::clone(self.0.entry(&value).or_insert_with(|| Arc::new(value)))
-    }
-}
-
-impl SharedValues {
-    /// Returns the members of an object as shared sections.
-    pub fn sections(&mut self, value: Value) -> Resolved {
-        let Value::Object(members) = value else { return Resolved::default() };
-        members.into_iter().map(|(name, section)| (name, self.share(section))).collect()
     }
 }

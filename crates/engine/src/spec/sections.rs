@@ -8,9 +8,9 @@ use crate::env::contextual::Contextual;
 use crate::env::{EnvironmentPlan, Population};
 use crate::policy::PolicyPlan;
 use crate::policy::contextual::ContextPolicyPlan;
+use privateer_config::facts::FactValue;
 use privateer_config::params::{Sink, Table};
 use privateer_privacy::accounting::sensitivity::Participation;
-use serde_json::Value;
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -33,7 +33,7 @@ pub(super) type Defaults = BTreeMap<String, String>;
 #[derive(Clone)]
 pub(super) struct SectionRead<T> {
     pub(super) plan: T,
-    pub(super) written: Arc<Value>,
+    pub(super) written: Arc<FactValue>,
     pub(super) defaults: Arc<Defaults>,
 }
 
@@ -51,7 +51,7 @@ pub(super) struct People {
 /// Holds the environment of a sweep point: its section, its JSON and, unless it has a mistake, its plan.
 #[derive(Clone)]
 pub(super) struct EnvironmentRead {
-    pub(super) section: Arc<Value>,
+    pub(super) section: Arc<FactValue>,
     pub(super) json: Arc<str>,
     pub(super) read: Option<Arc<PartRead<PlanWithPeople>>>,
     pub(super) defaults: Arc<Defaults>,

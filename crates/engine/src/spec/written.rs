@@ -2,6 +2,7 @@
 
 use super::path;
 use privateer_config::error::{Diagnostic, Place};
+use privateer_config::facts::FactValue;
 use privateer_config::params::{Args, KeyDoc, Node, Table, Value};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -46,7 +47,7 @@ pub(super) fn part<T>(
     let plan = read(&kind, &args)?;
     args.finish();
     let mut defaults = BTreeMap::new();
-    note_defaults(key, &args.documented(), &written_json(written), &mut defaults);
+    note_defaults(key, &args.documented(), &recorded(written), &mut defaults);
     let place = written.span.as_ref().map(|span| top.sink().sources().place(span).into());
     Some(PartRead { label, plan, place, defaults })
 }
@@ -115,24 +116,19 @@ pub(super) fn overlaid(base: Option<&Table>, policy: &Table, key: &str) -> (Tabl
     (table, own.is_some())
 }
 
-/// Returns the table under `key` as JSON; null without one.
-pub(super) fn json_of(table: &Table, key: &str) -> serde_json::Value {
-    nested(table, key).map_or(serde_json::Value::Null, written_json)
+/// Returns the table under `key` as it is recorded; nothing without one.
+pub(super) fn recorded_of(table: &Table, key: &str) -> FactValue {
+    nested(table, key).map_or(FactValue::Missing, recorded)
 }
 
-pub(super) fn written_json(table: &Table) -> serde_json::Value {
-    serde_json::to_value(table.to_toml()).unwrap_or(serde_json::Value::Null)
+pub(super) fn recorded(table: &Table) -> FactValue {
+    FactValue::of(&table.to_toml())
 }
 
 /// Records the keys that were not written, with their default values.
-pub(super) fn note_defaults(
-    prefix: &str,
-    documented: &[KeyDoc],
-    written: &serde_json::Value,
-    defaults: &mut BTreeMap<String, String>,
-) {
+pub(super) fn note_defaults(prefix: &str, documented: &[KeyDoc], written: &FactValue, defaults: &mut BTreeMap<String, String>) {
     for doc in documented {
-        let is_written = written.pointer(&format!("/{}", doc.path.replace('.', "/"))).is_some();
+        let is_written = doc.path.split('.').try_fold(written, |table, key| table.get(key)).is_some();
         if let (Some(default), false) = (&doc.default, is_written) {
             defaults.insert(format!("{prefix}.{}", doc.path), default.clone());
         }

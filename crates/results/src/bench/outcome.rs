@@ -4,7 +4,7 @@ use super::ceiling::Ceilings;
 use super::work::Work;
 use crate::record::{Count, DeviceFigures};
 use privateer_backend::Counters;
-use serde_json::{Value, json};
+use serde_json::json;
 
 /// A measured spec on one backend.
 #[derive(Debug, Clone)]
@@ -75,8 +75,8 @@ impl Measured {
         DeviceFigures::of(&counters, self.rounds / self.cells.max(1) as u64)
     }
 
-    /// Returns all of it under stable names.
-    pub fn json(&self) -> Value {
+    /// Returns all of it as JSON under stable names.
+    pub fn json(&self) -> String {
         let device = self.on_device();
         json!({
             "program": concat!("privateer ", env!("CARGO_PKG_VERSION")),
@@ -100,6 +100,7 @@ impl Measured {
                 self.passes.iter().map(|(pass, us)| ((*pass).to_owned(), json!(us))).collect::<serde_json::Map<_, _>>(),
             "results_crc": self.results_crc, "counters": self.counters,
         })
+        .to_string()
     }
 }
 

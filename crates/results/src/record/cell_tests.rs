@@ -1,8 +1,10 @@
 //! Makes cells for tests of records and reports.
 
+use privateer_config::facts::FactValue;
 use privateer_config::params::Scalar;
-use privateer_engine::engine::{CellInfo, CellLedger, Measures, Role, unify_swept};
+use privateer_engine::engine::{CellInfo, CellLedger, Measures, Resolved, Role, unify_swept};
 use privateer_privacy::{Budget, Calibration, Claim, ClaimUnit, Event, Ledger};
+use serde::Serialize;
 use std::sync::Arc;
 
 /// Returns the ledgers of a Laplace mechanism with this share of the noise that `epsilon` needs, or of no mechanism.
@@ -24,6 +26,12 @@ pub(crate) fn ledger(epsilon: f64, noise: Option<f64>) -> CellLedger {
     CellLedger { reward, inputs: None }
 }
 
+/// Returns the members of an object as sections.
+pub(crate) fn resolved(sections: impl Serialize) -> Resolved {
+    let FactValue::Table(sections) = FactValue::of(&sections) else { return Resolved::default() };
+    sections.into_iter().map(|(name, section)| (name, Arc::new(section))).collect()
+}
+
 /// Returns a cell with one swept key, for the tests of this room and of the report.
 pub(crate) fn cell(cell: u32, policy: &str, epsilon: f64) -> CellInfo {
     CellInfo {
@@ -31,7 +39,7 @@ pub(crate) fn cell(cell: u32, policy: &str, epsilon: f64) -> CellInfo {
         policy: policy.into(),
         environment: "rkhs".into(),
         swept: [("privacy.epsilon".into(), Scalar::Float(epsilon))].into(),
-        resolved: serde_json::json!({"policy": policy}).into(),
+        resolved: resolved(serde_json::json!({"policy": policy})),
         ledger: ledger(epsilon, Some(1.0)).into(),
         facts: Arc::new([("points", 100_u64.into())].into()),
         role: Role::Listed,

@@ -5,6 +5,7 @@ use super::stored_cells::LinesFormatter;
 use super::whole_file::write_with;
 use super::{CellInfo, FOLDER_VERSION, PartHeader, PartId, Trace, disk, is_sealed, read_part, stored_cells};
 use privateer_config::error::Error;
+use privateer_config::facts::FactValue;
 use serde::de::IgnoredAny;
 use serde::{Deserialize, Serialize};
 use serde_json::Serializer;
@@ -87,7 +88,7 @@ impl ManifestHead {
 #[derive(Deserialize)]
 struct Layout {
     #[serde(default)]
-    schema_version: Option<serde_json::Value>,
+    schema_version: FactValue,
 }
 
 impl Manifest {
@@ -122,10 +123,9 @@ impl Manifest {
         // The version first: another layout may lack or rename any other field.
         let Layout { schema_version: version } =
             serde_json::from_str(&text).map_err(|source| corrupt(format!("is not valid JSON ({source})")))?;
-        let version = version.as_ref().and_then(serde_json::Value::as_u64);
         match version {
-            None => return Err(corrupt("has no `schema_version`".to_owned())),
-            Some(version) if version != u64::from(FOLDER_VERSION) => {
+            FactValue::Whole(version) if version == u64::from(FOLDER_VERSION) => {}
+            FactValue::Whole(version) => {
                 let hint = if u64::from(FOLDER_VERSION) < version {
                     "use the program that wrote it, or a newer one"
                 } else {
@@ -134,7 +134,7 @@ impl Manifest {
                 let problem = format!("has schema version {version}; this program reads version {FOLDER_VERSION}");
                 return Err(Error::corrupt(&path, problem, hint));
             }
-            Some(_) => {}
+            _ => return Err(corrupt("has no `schema_version`".to_owned())),
         }
         if !is_sealed(&text, None) {
             return Err(corrupt("is not the file that was written: its SHA-256 is not the one at its end".to_owned()));

@@ -35,7 +35,7 @@ mod whole_file;
 mod written_rows;
 
 #[cfg(test)]
-pub(crate) use cell_tests::{cell as test_cell, ledger as test_ledger};
+pub(crate) use cell_tests::{cell as test_cell, ledger as test_ledger, resolved};
 pub use columns::part_columns;
 pub use digests::{DIGESTS_NAME, DigestList, FileState, ListedFile, read_listed, remove_listed, rewrite_listed, write_listed};
 pub use folder::{Folder, OpenedFolder, SPEC_NAME, remove_unfinished};

@@ -6,6 +6,7 @@
 use super::digests::{ListedFile, write_listed};
 use super::{PartId, SCHEMA_VERSION, disk};
 use privateer_config::error::{Diagnostic, Error};
+use privateer_config::facts::FactValue;
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 
@@ -41,7 +42,7 @@ pub struct TrialParameters {
     /// The trial, 0-based.
     pub trial: u64,
     /// What the policy gave out.
-    pub parameters: serde_json::Value,
+    pub parameters: FactValue,
 }
 
 impl Parameters {
@@ -90,18 +91,17 @@ impl Parameters {
             error => error,
         })?;
         let corrupt = |problem: String| Error::corrupt(path, problem, WRITTEN);
-        let value: serde_json::Value =
-            serde_json::from_slice(&bytes).map_err(|source| corrupt(format!("is no JSON file ({source})")))?;
-        if value["kind"] != KIND {
+        let value: FactValue = serde_json::from_slice(&bytes).map_err(|source| corrupt(format!("is no JSON file ({source})")))?;
+        if value["kind"].as_str() != Some(KIND) {
             return Err(corrupt("holds no parameters of a private policy".to_owned()));
         }
-        if value["schema_version"] != SCHEMA_VERSION {
+        if value["schema_version"] != SCHEMA_VERSION.into() {
             return Err(corrupt(format!(
                 "has layout version {}, and this program reads {SCHEMA_VERSION}",
                 value["schema_version"]
             )));
         }
-        serde_json::from_value(value).map_err(|source| corrupt(format!("is damaged ({source})")))
+        value.read().map_err(|source| corrupt(format!("is damaged ({source})")))
     }
 }
 
@@ -115,7 +115,8 @@ mod tests {
     fn files_come_back_and_others_are_refused() {
         let out = tempfile::tempdir().expect("a folder");
         let id = PartId { cell: 3, block: 1 };
-        let trials = vec![TrialParameters { trial: 50, parameters: serde_json::json!({"entries": [0.1, 1e300]}) }];
+        let trials =
+            vec![TrialParameters { trial: 50, parameters: FactValue::of(&serde_json::json!({"entries": [0.1, 1e300]})) }];
         let written = Parameters::new("seed = 7".to_owned(), 3, "a".to_owned(), trials);
         written.save(out.path(), id).expect("written");
         let path = Parameters::path(out.path(), id);

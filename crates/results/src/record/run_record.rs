@@ -3,6 +3,7 @@
 use super::disk;
 use super::whole_file::write_whole;
 use privateer_config::error::Error;
+use privateer_config::facts::FactValue;
 use serde::{Deserialize, Deserializer, Serialize};
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
@@ -37,7 +38,7 @@ pub struct RunRecord {
 /// Reads counts; none where another program wrote something else.
 fn counts<'de, D: Deserializer<'de>>(from: D) -> Result<Count, D::Error> {
     let none = || Count::Named(BTreeMap::new());
-    Ok(serde_json::from_value(serde_json::Value::deserialize(from)?).unwrap_or_else(|_| none()))
+    Ok(FactValue::deserialize(from)?.read().unwrap_or_else(|_| none()))
 }
 
 /// A count, or counts by name.

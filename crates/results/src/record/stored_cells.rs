@@ -4,7 +4,7 @@
 //! its values by their places in `values`.
 
 use super::{CellInfo, Measures};
-use privateer_config::facts::Facts;
+use privateer_config::facts::{FactValue, Facts};
 use privateer_config::params::Scalar;
 use privateer_engine::engine::{ByText, CellLedger, CellWarning, Resolved, Role};
 use serde::de::{DeserializeOwned, DeserializeSeed, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
@@ -154,7 +154,7 @@ struct CellReader {
     /// The values that no cell has named yet, and short ones: different lists may share these.
     values: Vec<Option<Box<RawValue>>>,
     // Many cells have the same sections, keys, ledgers, facts, warnings and words.
-    sections_at: BTreeMap<Index, Arc<Value>>,
+    sections_at: BTreeMap<Index, Arc<FactValue>>,
     keys_at: BTreeMap<Index, Vec<Arc<str>>>,
     ledger_at: BTreeMap<Index, Arc<CellLedger>>,
     facts_at: BTreeMap<Index, Arc<Facts>>,

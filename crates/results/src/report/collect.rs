@@ -188,7 +188,7 @@ fn trials(rows: &Trace) -> Vec<Range<usize>> {
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
-    use crate::record::{test_cell, test_ledger, test_manifest, write_part};
+    use crate::record::{resolved, test_cell, test_ledger, test_manifest, write_part};
     use serde_json::json;
 
     /// Plans a synthetic policy with final regret `level + noise(i)` of trial `i` at the last round.
@@ -222,7 +222,7 @@ pub(crate) mod tests {
                 let swept = [("privacy.epsilon".into(), Scalar::Float(epsilon))].into_iter().filter(|_| 1 < epsilons.len());
                 cells.push(CellInfo {
                     swept: swept.collect(),
-                    resolved: json!({"ridge": 3.0}).into(),
+                    resolved: resolved(json!({"policy": {"ridge": 3.0}})),
                     ledger: test_ledger(epsilon, planted.noise).into(),
                     facts: Arc::new(
                         [

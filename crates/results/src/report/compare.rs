@@ -6,6 +6,7 @@ use super::share::Share;
 use super::stats::{Ratio, SampleMoments, holm};
 use super::text::plus_minus;
 use crate::record::{Measures, Quantity, Role};
+use privateer_config::facts::FactValue;
 use std::sync::Arc;
 
 /// Compares a quantity at the last round: `cell` minus `reference`, over their common trials.
@@ -161,7 +162,7 @@ pub(super) fn reference(run: &ReportRun, cell_idx: usize) -> Option<usize> {
     let (cell, point) = (&run.cells[cell_idx], &run.index.points[run.index.point_of[cell_idx]]);
     let parameters = |cell: &CellData| {
         let mut policy = cell.info.resolved["policy"].clone();
-        if let Some(keys) = policy.as_object_mut() {
+        if let FactValue::Table(keys) = &mut policy {
             keys.retain(|key, _| key != "label" && key != "privacy" && key != "curator");
         }
         policy
@@ -179,7 +180,9 @@ pub(super) fn reference(run: &ReportRun, cell_idx: usize) -> Option<usize> {
         .find(|&&other| run.cells[other].info.role == role)
         .or_else(|| candidates.iter().find(|&&other| run.cells[other].info.policy == cell.info.policy))
         .or_else(|| {
-            here_first(&|other| !parameters(&run.cells[other]).is_null() && parameters(&run.cells[other]) == parameters(cell))
+            here_first(&|other| {
+                parameters(&run.cells[other]) != FactValue::Missing && parameters(&run.cells[other]) == parameters(cell)
+            })
         })
         .or_else(|| here_first(&|other| !kind(cell).is_empty() && kind(&run.cells[other]) == kind(cell)))
         .copied()
@@ -197,7 +200,9 @@ mod tests {
     use super::super::cell_data::CellIndex;
     use super::super::collect::tests::{OPEN, PRIVATE, Planted, planted};
     use super::*;
+    use crate::record::resolved;
     use privateer_privacy::{Adversary, Ledger, Unit};
+    use serde_json::json;
 
     #[test]
     fn shared_luck_cancels() {
@@ -219,15 +224,15 @@ mod tests {
         let policies = [("igp-ucb", 1.0), ("uniform", 1.0), ("gp-ucb", 1.0), ("igp-ucb", 1.0)];
         for (cell, (kind, ridge)) in run.cells.iter_mut().zip(policies) {
             let policy = format!("{kind} {}", cell.info.cell);
-            cell.info_mut().resolved = serde_json::json!({ "policy": { "kind": kind, "ridge": ridge, "label": policy } }).into();
+            cell.info_mut().resolved = resolved(json!({ "policy": { "kind": kind, "ridge": ridge, "label": policy } }));
             cell.info_mut().policy = policy.into();
         }
         run.index = CellIndex::of(&run.cells);
         assert_eq!(reference(&run, 0), Some(3));
-        run.cells[3].info_mut().resolved = serde_json::json!({ "policy": { "kind": "igp-ucb", "ridge": 2.0 } }).into();
+        run.cells[3].info_mut().resolved = resolved(json!({ "policy": { "kind": "igp-ucb", "ridge": 2.0 } }));
         assert_eq!(reference(&run, 0), Some(3));
         for kind in ["uniform", "random-arm"] {
-            run.cells[3].info_mut().resolved = serde_json::json!({ "policy": { "kind": kind } }).into();
+            run.cells[3].info_mut().resolved = resolved(json!({ "policy": { "kind": kind } }));
             run.index = CellIndex::of(&run.cells);
             assert_eq!(reference(&run, 0), Some(2));
         }

@@ -8,7 +8,7 @@ use super::page_tables::{moments, shown};
 use super::stats::holm;
 use super::text::{short_key, swept_text};
 use privateer_config::error::{Diagnostic, Error};
-use serde_json::Value;
+use privateer_config::facts::FactValue;
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -78,7 +78,7 @@ pub fn compare_folders(first: &Path, second: &Path, measure: Option<&str>) -> Re
     }
     let mut settings = vec![];
     let sections = |cell: &CellData| {
-        Value::Object(cell.info.resolved.sections().map(|(name, section)| (name.to_owned(), (**section).clone())).collect())
+        FactValue::Table(cell.info.resolved.sections().map(|(name, section)| (name.to_owned(), (**section).clone())).collect())
     };
     differing("", &sections(here), &sections(there), &mut settings);
     let (a, b) = (&left.manifest, &right.manifest);
@@ -97,8 +97,8 @@ pub fn compare_folders(first: &Path, second: &Path, measure: Option<&str>) -> Re
 }
 
 /// Lists the entries in which two tables differ, with both values.
-fn differing(place: &str, left: &Value, right: &Value, found: &mut Vec<String>) {
-    let (Some(a), Some(b)) = (left.as_object(), right.as_object()) else {
+fn differing(place: &str, left: &FactValue, right: &FactValue, found: &mut Vec<String>) {
+    let (FactValue::Table(a), FactValue::Table(b)) = (left, right) else {
         if left != right {
             found.push(format!("{place}: {} and {}", shown(left), shown(right)));
         }
@@ -107,8 +107,7 @@ fn differing(place: &str, left: &Value, right: &Value, found: &mut Vec<String>) 
     let keys: std::collections::BTreeSet<&String> = a.keys().chain(b.keys()).filter(|key| *key != "defaults").collect();
     for key in keys {
         let place = if place.is_empty() { key.clone() } else { format!("{place}.{key}") };
-        let null = Value::Null;
-        differing(&place, a.get(key).unwrap_or(&null), b.get(key).unwrap_or(&null), found);
+        differing(&place, &left[key], &right[key], found);
     }
 }
 

@@ -74,7 +74,7 @@ mod tests {
     use super::super::collect::tests::{OPEN, PRIVATE, planted};
     use super::super::figures::{Along, ChartPlan, Height, chart, figures};
     use super::*;
-    use crate::record::test_ledger;
+    use crate::record::{resolved, test_ledger};
     use serde_json::{Value, json};
     use std::sync::Arc;
 
@@ -82,7 +82,7 @@ mod tests {
     fn run(kernel: Value, adversary: Adversary) -> ReportRun {
         let mut run = planted(&[0.5, 1.0, 2.0], &[PRIVATE, OPEN], 6);
         for (i, cell) in run.cells.iter_mut().enumerate() {
-            cell.info_mut().resolved = json!({"environment": {"kind": "rkhs", "kernel": kernel}}).into();
+            cell.info_mut().resolved = resolved(json!({"environment": {"kind": "rkhs", "kernel": kernel}}));
             cell.info_mut().facts = Arc::new([("dimension", 2_u64.into())].into());
             let mut ledger = test_ledger([0.5, 1.0, 2.0][i / 2], Some(1.0));
             ledger.reward.threat_model.adversary = adversary;

@@ -188,7 +188,7 @@ fn synthetic(run: &ReportRun) -> Option<String> {
     run.cells.iter().find_map(|cell| match cell.info.facts.get("synthetic") {
         None | Some(FactValue::Missing | FactValue::Flag(false)) => None,
         Some(FactValue::Flag(true)) => Some("generated data stand in for the published set".to_owned()),
-        Some(other) => Some(shown(&serde_json::json!(other))),
+        Some(other) => Some(shown(other)),
     })
 }
 

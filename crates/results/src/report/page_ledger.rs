@@ -7,6 +7,7 @@ use super::page_tables::{policies_of, shown};
 use super::text::short;
 use crate::record::ByText;
 use maud::{Markup, html};
+use privateer_config::facts::FactValue;
 use privateer_privacy::mechanism::MECHANISMS;
 use privateer_privacy::{Event, Factor, Guarantee, Ledger};
 use std::collections::btree_map::Entry;
@@ -164,13 +165,13 @@ fn losses(run: &ReportRun, entries: &[LedgerEntry<'_>]) -> Grid {
 
 /// Returns an event in words: its kind, then its numbers.
 fn event(event: &Event) -> String {
-    let fields = serde_json::json!(event);
+    let fields = FactValue::of(event);
     let kind = shown(&fields["kind"]).replace('-', " ");
-    let numbers =
-        fields.as_object().into_iter().flatten().filter(|(key, _)| *key != "kind").map(|(key, value)| match value.as_f64() {
-            Some(number) => format!("{} {}", key.replace('_', " "), short(number)),
-            None => format!("{} {}", key.replace('_', " "), shown(value)),
-        });
+    let FactValue::Table(fields) = &fields else { return kind };
+    let numbers = fields
+        .iter()
+        .filter(|(key, _)| *key != "kind")
+        .map(|(key, value)| format!("{} {}", key.replace('_', " "), value.as_f64().map_or_else(|| shown(value), short)));
     std::iter::once(kind).chain(numbers).collect::<Vec<_>>().join(", ")
 }
 

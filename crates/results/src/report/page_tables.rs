@@ -11,7 +11,7 @@ use super::text::{plus_minus, ratio_text, share_text, short, short_key, swept_te
 use super::words::names;
 use crate::record::{ByText, GroupedWarnings, Role, grouped_warnings, is_privacy_key};
 use maud::{Markup, html};
-use serde_json::Value;
+use privateer_config::facts::FactValue;
 use std::collections::BTreeSet;
 
 /// Largest number of distinct sets of facts shown next to each other.
@@ -293,7 +293,7 @@ pub(super) fn facts(run: &ReportRun) -> Markup {
     if keys.is_empty() {
         return html! { p { "The run recorded no facts about its problem." } };
     }
-    let text = |cell: &CellData, key: &str| shown(&serde_json::json!(cell.info.facts.get(key)));
+    let text = |cell: &CellData, key: &str| cell.info.facts.get(key).map_or_else(|| "–".to_owned(), shown);
     let is_shared = |key: &&str| groups.iter().all(|cells| text(cells[0], key) == text(groups[0][0], key));
     let (shared, apart): (Vec<&str>, Vec<&str>) = keys.into_iter().partition(is_shared);
     let mut grid = Grid::default();
@@ -328,18 +328,18 @@ fn what_differs(run: &ReportRun, cells: &[&CellData]) -> String {
     words.join(", ")
 }
 
-pub(super) fn shown(value: &Value) -> String {
+pub(super) fn shown(value: &FactValue) -> String {
     match value {
-        Value::Null => "–".to_owned(),
-        Value::Bool(true) => "yes".to_owned(),
-        Value::Bool(false) => "no".to_owned(),
-        Value::Number(number) if number.is_f64() => short(number.as_f64().unwrap_or(f64::NAN)),
-        Value::Number(number) => number.to_string(),
-        Value::String(text) if text.is_empty() => "–".to_owned(),
-        Value::String(text) => text.clone(),
-        Value::Array(items) if items.is_empty() => "–".to_owned(),
-        Value::Array(items) => items.iter().map(shown).collect::<Vec<_>>().join("; "),
-        Value::Object(fields) => {
+        FactValue::Missing => "–".to_owned(),
+        FactValue::Flag(true) => "yes".to_owned(),
+        FactValue::Flag(false) => "no".to_owned(),
+        FactValue::Whole(_) | FactValue::Negative(_) => value.to_string(),
+        FactValue::Number(number) => short(*number),
+        FactValue::Text(text) if text.is_empty() => "–".to_owned(),
+        FactValue::Text(text) => text.clone(),
+        FactValue::List(items) if items.is_empty() => "–".to_owned(),
+        FactValue::List(items) => items.iter().map(shown).collect::<Vec<_>>().join("; "),
+        FactValue::Table(fields) => {
             fields.iter().map(|(key, value)| format!("{key} {}", shown(value))).collect::<Vec<_>>().join(", ")
         }
     }

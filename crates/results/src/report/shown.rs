@@ -2,10 +2,10 @@
 
 use crate::record::CellInfo;
 use privateer_config::error::{Error, printable};
+use privateer_config::facts::FactValue;
 use privateer_config::params::Scalar;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use serde_json::Value;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
@@ -13,10 +13,9 @@ use std::sync::Arc;
 
 /// Returns a part of the manifest with every text made safe to show, because a folder may be untrusted.
 pub(super) fn shown<T: Serialize + DeserializeOwned>(value: &T) -> Result<T, Error> {
-    let failed = |source| Error::failed(format!("the manifest: {source}"), "please report this");
-    let mut value = serde_json::to_value(value).map_err(failed)?;
+    let mut value = FactValue::of(value);
     show_value(&mut value);
-    serde_json::from_value(value).map_err(failed)
+    value.read().map_err(|source| Error::failed(format!("the manifest: {source}"), "please report this"))
 }
 
 /// Makes every text of the cells safe to show; values that cells share stay shared.
@@ -73,11 +72,11 @@ fn show_word(word: &mut Arc<str>) {
     }
 }
 
-fn show_value(value: &mut Value) {
+fn show_value(value: &mut FactValue) {
     match value {
-        Value::String(text) => show_text(text),
-        Value::Array(values) => values.iter_mut().for_each(show_value),
-        Value::Object(members) => members.values_mut().for_each(show_value),
+        FactValue::Text(text) => show_text(text),
+        FactValue::List(values) => values.iter_mut().for_each(show_value),
+        FactValue::Table(members) => members.values_mut().for_each(show_value),
         _ => {}
     }
 }

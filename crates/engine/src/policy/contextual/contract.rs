@@ -1,7 +1,7 @@
 //! Defines the interface of contextual policies and what they may know.
 
 use privateer_config::error::Error;
-use privateer_config::facts::Facts;
+use privateer_config::facts::{FactValue, Facts};
 use privateer_numerics::rng::Stream;
 use privateer_privacy::interactions::{ContextFacts, InteractionMechanism, InteractionNeed, InteractionSignal};
 use privateer_privacy::{Refusal, Released, Request};
@@ -24,7 +24,7 @@ pub trait ContextPolicy: Send {
     ///
     /// # Errors
     /// If the policy is from outside and fails to say it.
-    fn parameters(&self) -> Result<Option<serde_json::Value>, Error> {
+    fn parameters(&self) -> Result<Option<FactValue>, Error> {
         Ok(None)
     }
 }

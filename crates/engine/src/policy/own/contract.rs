@@ -1,6 +1,7 @@
 //! Defines what an algorithm from outside implements, and what it is told.
 
 use super::super::{FeaturesPlan, MeanNoise, ReleasedFacts};
+use privateer_config::facts::FactValue;
 use privateer_gp::Points;
 use privateer_gp::kernel::Kernel;
 use privateer_gp::score::GramSource;
@@ -161,7 +162,7 @@ pub trait BatchPolicy: Send {
 
     /// Returns what the trial at this place keeps of its model after the last round; stored where the spec says
     /// `record = { parameters = true }`.
-    fn state(&self, _place: usize) -> Result<Option<serde_json::Value>, PolicyFailure> {
+    fn state(&self, _place: usize) -> Result<Option<FactValue>, PolicyFailure> {
         Ok(None)
     }
 }
@@ -200,7 +201,7 @@ pub trait TrialPolicy: Send {
     }
 
     /// Returns what it keeps of its model after the last round; stored where the spec says `record = { parameters = true }`.
-    fn state(&self) -> Option<serde_json::Value> {
+    fn state(&self) -> Option<FactValue> {
         None
     }
 }
@@ -227,7 +228,7 @@ impl<P: TrialPolicy> BatchPolicy for EachTrial<P> {
         self.0[place].users()
     }
 
-    fn state(&self, place: usize) -> Result<Option<serde_json::Value>, PolicyFailure> {
+    fn state(&self, place: usize) -> Result<Option<FactValue>, PolicyFailure> {
         Ok(self.0.get(place).and_then(|policy| policy.state()))
     }
 

@@ -3,6 +3,7 @@
 use super::contract::Stage;
 use super::{BatchPolicy, Release, ToldRelease, ToldReward, TrialView};
 use privateer_config::error::{Error, guarded};
+use privateer_config::facts::FactValue;
 use privateer_gp::posterior::Visits;
 use privateer_privacy::{Released, Signal};
 
@@ -166,7 +167,7 @@ impl PolicyGroup {
     }
 
     /// Returns what the trial at this place keeps of its model, if the algorithm says it.
-    pub fn state(&self, place: usize) -> Result<Option<serde_json::Value>, Error> {
+    pub fn state(&self, place: usize) -> Result<Option<FactValue>, Error> {
         guarded(|| self.policy.state(place)).map_err(|why| failure(&self.label, "its state", why))
     }
 }
