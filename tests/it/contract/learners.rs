@@ -40,8 +40,8 @@ fn check_first_cell(sweep: &Sweep, rate: f64, check: impl FnOnce(&Setting, &Prep
     let streams = Streams::new(1, "contract");
     let context = ProblemContext { streams: &streams, rounds: sweep.cells[0].rounds, memory_bytes: 1e9 };
     let problem = (online.problem)(&context).expect("a problem");
-    let prepared = online.learner.prepare(&problem.setting, &online.request, rate).expect("a learner");
-    check(&problem.setting, &prepared, &online.request);
+    let prepared = online.learner.prepare(&problem.setting, &online.privacy.request, rate).expect("a learner");
+    check(&problem.setting, &prepared, &online.privacy.request);
 }
 
 #[test]

@@ -197,10 +197,10 @@ impl<'a> Preparation<'a> {
         allow(
             self.sweep.memory_bytes,
             &format!("the releases of `{}` over {} rounds", plan.policy, plan.rounds),
-            (task.policy_plan.need_bytes)(facts, task.privacy.request()),
+            (task.policy_plan.need_bytes)(facts, &task.privacy.request),
             "lower `rounds`, or raise the policy's `growth`",
         )?;
-        let prepared = task.policy_plan.prepare(facts, task.privacy.request()).map_err(|refusal| task.privacy.place(refusal))?;
+        let prepared = task.policy_plan.prepare(facts, &task.privacy.request).map_err(|refusal| task.privacy.place(refusal))?;
         let replays = task.environment_plan.replays;
         let (streams, keeps_parameters) = (kept.streams.clone(), self.sweep.parameters);
         Ok(ContextualCell { plan: plan.clone(), environment, prepared, streams, replays, keeps_parameters })

@@ -2,19 +2,18 @@
 
 use super::curator::CuratorPlan;
 use super::interactions::InteractionPlan;
-use super::places::KeyPlaces;
+use super::online::GradientPlan;
 use super::privacy::PrivacyPlan;
 use super::resolved::Resolved;
 use super::sweep::Swept;
 use crate::env::EnvironmentPlan;
 use crate::env::contextual::Contextual;
-use crate::oco::learner::{GradientRequest, LearnerPlan, Rates};
+use crate::oco::learner::{LearnerPlan, Rates};
 use crate::oco::problem::ProblemPlan;
 use crate::policy::PolicyPlan;
 use crate::policy::contextual::ContextPolicyPlan;
 use privateer_config::error::{Error, Place};
 use privateer_config::params::Scalar;
-use privateer_privacy::Refusal;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
@@ -136,19 +135,12 @@ pub struct OnlinePlan {
     pub problem: Arc<ProblemPlan>,
     pub learner: Arc<LearnerPlan>,
     pub rates: Rates,
-    pub request: GradientRequest,
-    /// Places of the keys of `[privacy]`.
-    pub(super) places: KeyPlaces,
-    pub(super) place: Option<Place>,
+    pub privacy: Arc<GradientPlan>,
 }
 
 impl OnlinePlan {
     /// Returns the same learner with the same request, on another problem at stated rates.
     pub fn on(&self, problem: Arc<ProblemPlan>, rates: Rates) -> Self {
         Self { problem, rates, ..self.clone() }
-    }
-
-    pub fn place(&self, refusal: Refusal) -> Error {
-        self.places.place(refusal, self.place.as_ref())
     }
 }

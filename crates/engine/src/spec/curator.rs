@@ -90,6 +90,6 @@ impl CuratorPlan {
     }
 
     pub fn place(&self, refusal: Refusal) -> Error {
-        self.places.place(refusal, None)
+        self.places.place(refusal)
     }
 }

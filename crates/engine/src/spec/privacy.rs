@@ -225,7 +225,7 @@ impl PrivacyPlan {
     }
 
     fn place(&self, refusal: Refusal) -> Error {
-        self.places.place(refusal, None)
+        self.places.place(refusal)
     }
 }
 

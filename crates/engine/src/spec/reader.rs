@@ -1,8 +1,9 @@
 //! Reads the cells of every sweep point from the tree of a spec.
 
-use super::cell::{BanditPlan, CellEnvironment, CellPlan, ContextualBandit, Role, Task, Tuning};
+use super::cell::{BanditPlan, CellEnvironment, CellPlan, ContextualBandit, OnlinePlan, Role, Task, Tuning};
 use super::curator::CuratorPlan;
 use super::interactions::InteractionPlan;
+use super::online::GradientPlan;
 use super::parts::{allow_parts, allow_rows};
 use super::privacy::PrivacyPlan;
 use super::sections::{
@@ -10,8 +11,9 @@ use super::sections::{
 };
 use super::sweep::{MOST_OF_SECTION, Step, Swept, points};
 use super::written::{ListWords, Listed, PartRead, listed, nested, note_defaults, overlaid, part, recorded, recorded_of, tables};
-use super::{SharedValues, Sweep, online, path, references, run_keys, tuning};
+use super::{SharedValues, Sweep, path, references, run_keys, tuning};
 use crate::env::Population;
+use crate::oco::learner::Rates;
 use crate::registry::{CONTEXTUAL_ENVIRONMENTS, CONTEXTUAL_POLICIES, ENVIRONMENTS, LEARNERS, POLICIES, PROBLEMS};
 use privateer_config::facts::FactValue;
 use privateer_config::params::{Args, Node, Sink, Table};
@@ -27,6 +29,13 @@ const POLICY: ListWords = ListWords {
     plural: "policies",
     label_doc: "name of the policy in results and of its random streams",
     expected: ["a text, or no `label`", "different labels: add `label = \"…\"`"],
+};
+
+const LEARNER: ListWords = ListWords {
+    key: "learner",
+    plural: "learners",
+    label_doc: "name of the learner in results and of its random streams",
+    expected: ["different labels that are not empty: add `label = \"…\"`"; 2],
 };
 
 /// Number of mistakes after which no more sweep points are read.
@@ -52,6 +61,10 @@ type OfPolicy = (usize, u64, u64, u8);
 pub(super) struct SpecReader<'a> {
     base: &'a Table,
     pub(super) sink: &'a Sink,
+    /// Whether it has a problem or a learner, and neither an environment nor a policy.
+    is_online: bool,
+    /// The keys under which the environment or problem stands, and the policies or learners.
+    keys: (&'static str, &'static str),
     /// The spec without its table `sweep`.
     pub(super) unswept: Table,
     /// Parameters of all cells so far.
@@ -74,9 +87,13 @@ impl<'a> SpecReader<'a> {
     pub(super) fn new(base: &'a Table, sink: &'a Sink) -> Self {
         let mut unswept = base.clone();
         unswept.remove("sweep");
+        let has = |key: &str| unswept.get(key).is_some();
+        let is_online = (has("problem") || has("learner")) && !has("environment") && !has("policy");
         Self {
             base,
             sink,
+            is_online,
+            keys: if is_online { ("problem", "learner") } else { ("environment", "policy") },
             unswept,
             shared: RefCell::default(),
             defaults: RefCell::default(),
@@ -98,7 +115,7 @@ impl<'a> SpecReader<'a> {
         let stem =
             std::path::Path::new(file).file_stem().map_or_else(|| file.to_owned(), |stem| stem.to_string_lossy().into_owned());
         let (mut sweep, plays_references) = run_keys::parse(&top, stem);
-        let is_online = is_online(self.base);
+        let (is_online, (environment_key, policy_key)) = (self.is_online, self.keys);
         let tables: &[&'static str] = if is_online { &["problem", "privacy"] } else { &["environment", "privacy", "curator"] };
         for key in tables {
             top.table(key);
@@ -133,9 +150,9 @@ impl<'a> SpecReader<'a> {
             top.reject_with_hint("sweep", message, format!("at most {MOST_OF_SECTION}"), Some(hint.to_owned()));
         }
         let n_points = if MOST_OF_SECTION < alone { 1 } else { points.len() };
-        self.environments.of_points(&points, "environment");
-        self.problems.of_points(&points, "environment");
-        self.policies.of_points(&points, "policy");
+        self.environments.of_points(&points, environment_key);
+        self.problems.of_points(&points, environment_key);
+        self.policies.of_points(&points, policy_key);
         self.requests.of_points(&points, "privacy");
         self.curators.of_points(&points, "curator");
         // All sweep points have the same keys.
@@ -144,7 +161,7 @@ impl<'a> SpecReader<'a> {
         }
         for number in 0..n_points {
             let swept = Swept { points: Arc::clone(&points), number: number as u32 };
-            self.cells_at(&swept, PointKeys::of(&points, number), &mut cells);
+            self.cells_at(&swept, PointKeys::of(&points, number, self.keys), &mut cells);
             if number == 0 {
                 if !allow_parts(&top, &sweep, cells.len() as f64 * n_points as f64) {
                     break;
@@ -178,18 +195,18 @@ impl<'a> SpecReader<'a> {
         Some(table)
     }
 
-    pub(super) fn section(&self, written: FactValue) -> Arc<FactValue> {
+    fn section(&self, written: FactValue) -> Arc<FactValue> {
         self.shared.borrow_mut().share(written)
     }
 
     /// Returns what was read of a table, with the values of the keys that it leaves out.
-    pub(super) fn section_read<T>(&self, plan: T, prefix: &str, args: &Args<'_>, table: &Table) -> SectionRead<T> {
+    fn section_read<T>(&self, plan: T, prefix: &str, args: &Args<'_>, table: &Table) -> SectionRead<T> {
         let (written, mut defaults) = (recorded(table), Defaults::new());
         note_defaults(prefix, &args.documented(), &written, &mut defaults);
         SectionRead { plan, written: self.section(written), defaults: self.share(defaults) }
     }
 
-    pub(super) fn share(&self, defaults: Defaults) -> Arc<Defaults> {
+    fn share(&self, defaults: Defaults) -> Arc<Defaults> {
         self.defaults.borrow_mut().share(defaults)
     }
 
@@ -198,9 +215,12 @@ impl<'a> SpecReader<'a> {
         self.environments.of(self.sink, point.keys.environment, || {
             let table = point.tree()?;
             let top = Args::new(table, "", self.sink);
-            let section = self.section(recorded_of(table, "environment"));
+            let section = self.section(recorded_of(table, self.keys.0));
             let read = |kind: &str, args: &Args<'_>| {
                 let population = Population::parse(args);
+                if self.is_online {
+                    return Some((PlanSetting::Online(Arc::from(args.items(PROBLEMS).read(kind, args)?)), population));
+                }
                 if let Some(plan) = args.items(ENVIRONMENTS).read(kind, args) {
                     return Some((PlanSetting::Points(Arc::from(plan)), population));
                 }
@@ -211,7 +231,12 @@ impl<'a> SpecReader<'a> {
                 }
                 Some((PlanSetting::Contextual(Arc::from(plan)), population))
             };
-            let read = part((&top, table), "environment", "name of the environment's random streams", &environments(&top), read);
+            let (doc, kinds) = if self.is_online {
+                ("name of the problem's random streams", top.items(PROBLEMS).names())
+            } else {
+                ("name of the environment's random streams", environments(&top))
+            };
+            let read = part((&top, table), self.keys.0, doc, &kinds, read);
             let defaults = read.as_ref().map_or_else(Defaults::new, |read| read.defaults.clone());
             let (json, defaults) = (section.to_string().into(), self.share(defaults));
             Some(EnvironmentRead { section, json, read: read.map(Arc::new), defaults })
@@ -239,7 +264,7 @@ impl<'a> SpecReader<'a> {
     /// Returns how often people of a population take part in these rounds.
     ///
     /// * `label` — of the environment or problem, whose streams draw them
-    pub(super) fn people_of(&self, rounds: u64, label: &str, population: Population) -> People {
+    fn people_of(&self, rounds: u64, label: &str, population: Population) -> People {
         let count = || {
             let seed = run_keys::seed(&Args::new(&self.unswept, "", self.sink));
             let participation = population.participation(rounds, &Streams::new(seed, label));
@@ -251,15 +276,24 @@ impl<'a> SpecReader<'a> {
     /// Reads the policy at place `i` of the list; `None` after a mistake.
     fn policy(&self, point: &Point<'_>, (i, item): (usize, &Node), labels: &[Arc<str>]) -> Option<Arc<SectionRead<PolicyRead>>> {
         let top = Args::new(point.tree()?, "", self.sink);
-        let Listed { table, args, path, kind, label } = listed(&top, (i, item), &POLICY, &policies(&top), labels)?;
-        let of = |args: &Args<'_>| match args.items(POLICIES).read(&kind, args) {
-            Some(plan) => Some(Chooser::Points(Arc::new(plan))),
-            None => args.items(CONTEXTUAL_POLICIES).read(&kind, args).map(|plan| Chooser::Contextual(Arc::new(plan))),
+        let (words, kinds) = if self.is_online { (&LEARNER, top.items(LEARNERS).names()) } else { (&POLICY, policies(&top)) };
+        let Listed { table, args, path, kind, label } = listed(&top, (i, item), words, &kinds, labels)?;
+        let of = |args: &Args<'_>| {
+            if self.is_online {
+                let learner = args.items(LEARNERS).read(&kind, args)?;
+                return Some(Chooser::Online((Arc::new(learner), Rates::parse(args))));
+            }
+            match args.items(POLICIES).read(&kind, args) {
+                Some(plan) => Some(Chooser::Points(Arc::new(plan))),
+                None => args.items(CONTEXTUAL_POLICIES).read(&kind, args).map(|plan| Chooser::Contextual(Arc::new(plan))),
+            }
         };
         let chooser = of(&args)?;
         // Keys of the policy's own `privacy` and `curator` tables override those of the spec's.
         args.table("privacy");
-        args.table("curator");
+        if !self.is_online {
+            args.table("curator");
+        }
         args.finish();
         let tuning = tuning::candidates(table).map(|(pilot, tables)| {
             let read = |(factor, table): (f64, Table)| Some((factor, of(&Args::new(&table, path.as_str(), self.sink))?));
@@ -268,7 +302,7 @@ impl<'a> SpecReader<'a> {
         let owns = ["privacy", "curator"].map(|key| nested(table, key).is_some());
         let label = label.into();
         let read = PolicyRead { kind: kind.clone(), path: path.clone(), label, chooser, owns, table: table.clone(), tuning };
-        Some(Arc::new(self.section_read(read, "policy", &args, table)))
+        Some(Arc::new(self.section_read(read, words.key, &args, table)))
     }
 
     /// Reads what protects a policy; `None` after a mistake.
@@ -284,6 +318,10 @@ impl<'a> SpecReader<'a> {
             Chooser::Contextual(_) => {
                 PrivacySetting::Contextual(Arc::new(InteractionPlan::parse(&args, &table, stated, &policy.table, people)))
             }
+            Chooser::Online((plan, _)) => {
+                let learner = (&policy.table, plan.is_private);
+                PrivacySetting::Online(Arc::new(GradientPlan::parse(&args, &table, stated, learner, people)?))
+            }
         };
         Some(self.section_read(plan, "privacy", &args, &table))
     }
@@ -292,7 +330,7 @@ impl<'a> SpecReader<'a> {
     fn curator(&self, point: &Point<'_>, policy: &PolicyRead) -> Option<Option<SectionRead<Option<Arc<CuratorPlan>>>>> {
         let base = nested(point.tree()?, "curator");
         let (table, own) = overlaid(base, &policy.table, "curator");
-        if base.is_none() && !own {
+        if self.is_online || base.is_none() && !own {
             return Some(None);
         }
         let args = Args::new(&table, "curator", self.sink);
@@ -309,13 +347,9 @@ impl<'a> SpecReader<'a> {
             Some((rounds, self.section(rounds.into())))
         });
         let Some(horizon) = horizon else { return };
-        if is_online(&self.unswept) {
-            let Some(table) = point.tree() else { return };
-            return online::cells_at(self, table, swept, &horizon, cells);
-        }
         let items = || {
             let table = point.tree()?;
-            tables(&Args::new(table, "", self.sink), table, "policy")
+            tables(&Args::new(table, "", self.sink), table, self.keys.1)
         };
         let Some(environment) = self.environment(&point) else { return };
         let problem =
@@ -353,7 +387,7 @@ impl<'a> SpecReader<'a> {
         let own = |depends: bool| if depends { keys.policy } else { 0 };
         let (kind_of_need, by_contexts) = match chooser {
             Chooser::Points(plan) => (plan.protection as u8, false),
-            Chooser::Contextual(_) => (u8::MAX, true),
+            Chooser::Contextual(_) | Chooser::Online(_) => (u8::MAX, true),
         };
         let people = self.people(*rounds, environment);
         let Participation { count, separation } = people.participation;
@@ -376,6 +410,9 @@ impl<'a> SpecReader<'a> {
                 Chooser::Contextual(policy_plan),
                 PrivacySetting::Contextual(privacy),
             ) => Some(Task::Contextual(ContextualBandit { environment_plan, privacy, policy_plan })),
+            (PlanSetting::Online(problem), Chooser::Online((learner, rates)), PrivacySetting::Online(privacy)) => {
+                Some(Task::Online(Box::new(OnlinePlan { problem, learner, rates, privacy })))
+            }
             // A mismatch was reported above.
             _ => None,
         };
@@ -386,7 +423,7 @@ impl<'a> SpecReader<'a> {
         });
         let mut resolved = vec![
             ("rounds", Arc::clone(horizon)),
-            ("environment", Arc::clone(&environment.section)),
+            (self.keys.0, Arc::clone(&environment.section)),
             ("privacy", request.written),
             ("policy", Arc::clone(&policy.written)),
             (
@@ -415,7 +452,7 @@ impl<'a> SpecReader<'a> {
     }
 
     /// Returns the values of the keys that a cell's sections leave out.
-    pub(super) fn defaults_of(&self, parts: [Option<&Arc<Defaults>>; 4]) -> Arc<FactValue> {
+    fn defaults_of(&self, parts: [Option<&Arc<Defaults>>; 4]) -> Arc<FactValue> {
         // Those of sections are kept as long as the reader.
         let key = parts.map(|part| part.map_or(0, |part| Arc::as_ptr(part).addr()));
         let merged = || {
@@ -455,12 +492,4 @@ fn mismatch(args: &Args<'_>, setting: &PlanSetting, chooser: &Chooser, policy: &
         )),
         _ => None,
     }
-}
-
-/// Returns whether a spec describes online convex runs.
-///
-/// It then has a problem or a learner, and neither an environment nor a policy.
-fn is_online(table: &Table) -> bool {
-    let has = |key: &str| table.get(key).is_some();
-    (has("problem") || has("learner")) && !has("environment") && !has("policy")
 }

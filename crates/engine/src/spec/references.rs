@@ -88,8 +88,8 @@ fn open_kind(cell: &CellPlan) -> Option<(&str, &'static [&'static str])> {
         Task::Bandit(bandit) => bandit.privacy.is_private() || bandit.curator.is_some(),
         // What a log says of two policies is no difference of their regrets.
         Task::Contextual(task) if task.environment_plan.replays => return None,
-        Task::Contextual(task) => return task.policy_plan.open_kind.filter(|_| task.privacy.request().mechanism != "none"),
-        Task::Online(online) => online.learner.is_private && online.request.spec.mechanism != "none",
+        Task::Contextual(task) => return task.policy_plan.open_kind.filter(|_| task.privacy.request.mechanism != "none"),
+        Task::Online(online) => online.learner.is_private && online.privacy.request.spec.mechanism != "none",
     };
     Some((kind(cell), &[] as &[_])).filter(|(kind, _)| is_private && !GUESSING.contains(kind))
 }

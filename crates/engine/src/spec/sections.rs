@@ -1,11 +1,14 @@
 //! Holds the sections of cells as they are read, and keeps them for other sweep points: most points share most sections.
 
 use super::interactions::InteractionPlan;
+use super::online::GradientPlan;
 use super::privacy::PrivacyPlan;
 use super::sweep::SweepPoints;
 use super::written::PartRead;
 use crate::env::contextual::Contextual;
 use crate::env::{EnvironmentPlan, Population};
+use crate::oco::learner::{LearnerPlan, Rates};
+use crate::oco::problem::ProblemPlan;
 use crate::policy::PolicyPlan;
 use crate::policy::contextual::ContextPolicyPlan;
 use privateer_config::facts::FactValue;
@@ -15,16 +18,17 @@ use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// Holds a part of a cell over points of a domain, or with users and their contexts.
+/// Holds a part of a cell over points of a domain, with users and their contexts, or of a learner.
 #[derive(Clone)]
-pub(super) enum OfKind<P, C> {
+pub(super) enum OfKind<P, C, L> {
     Points(P),
     Contextual(C),
+    Online(L),
 }
 
-pub(super) type PlanSetting = OfKind<Arc<EnvironmentPlan>, Arc<EnvironmentPlan<Contextual>>>;
-pub(super) type Chooser = OfKind<Arc<PolicyPlan>, Arc<ContextPolicyPlan>>;
-pub(super) type PrivacySetting = OfKind<Arc<PrivacyPlan>, Arc<InteractionPlan>>;
+pub(super) type PlanSetting = OfKind<Arc<EnvironmentPlan>, Arc<EnvironmentPlan<Contextual>>, Arc<ProblemPlan>>;
+pub(super) type Chooser = OfKind<Arc<PolicyPlan>, Arc<ContextPolicyPlan>, (Arc<LearnerPlan>, Rates)>;
+pub(super) type PrivacySetting = OfKind<Arc<PrivacyPlan>, Arc<InteractionPlan>, Arc<GradientPlan>>;
 
 /// Values of keys that are not written, by their paths.
 pub(super) type Defaults = BTreeMap<String, String>;
@@ -82,9 +86,10 @@ pub(super) struct PointKeys {
 }
 
 impl PointKeys {
-    pub(super) fn of(points: &SweepPoints, number: usize) -> Self {
+    /// * `environment`, `policy` — the keys of the spec under which these stand
+    pub(super) fn of(points: &SweepPoints, number: usize, (environment, policy): (&str, &str)) -> Self {
         let key = |section| points.section_key(number, section);
-        let [rounds, environment, privacy, curator, policy] = ["rounds", "environment", "privacy", "curator", "policy"].map(key);
+        let [rounds, environment, privacy, curator, policy] = ["rounds", environment, "privacy", "curator", policy].map(key);
         Self { rounds, environment, privacy, curator, policy }
     }
 }
