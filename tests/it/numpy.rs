@@ -115,7 +115,8 @@ fn from_spec(rounds: u32, learner: &str) -> Vec<f64> {
     let Task::Online(online) = &sweep.cells[0].task else { panic!("an online cell") };
     let streams = Streams::new(1, "numpy");
     let problem = (online.problem)(&ProblemContext { streams: &streams, rounds: u64::from(rounds), memory_bytes: 1e9 });
-    let prepared = online.learner.prepare(&problem.expect("a problem").setting, &online.privacy.request, 1.0).expect("a learner");
+    let prepared =
+        (online.learner.prepare)(&problem.expect("a problem").setting, &online.privacy.request, 1.0).expect("a learner");
     learned((prepared.make)(1).as_mut(), rounds)
 }
 

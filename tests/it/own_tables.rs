@@ -310,7 +310,7 @@ fn rows_with_equal_inputs_are_one_point() {
     };
     prepared(&text("noise = { kind = \"gaussian\", sd = 0.5 }"), &here.data(), |sweep, preparation| {
         let cell = preparation.cell(&sweep.cells[0]).expect("a cell");
-        let instance = cell.environment.draw(0).expect("a table");
+        let instance = (cell.environment.draw)(0).expect("a table");
         let means: Vec<f64> = (0..cell.environment.gram.n_points()).map(|point| instance.mean(point)).collect();
         assert_eq!(means, [5.0, 5.5, 7.0]);
         // The values of a point and the noise: (9 + 1 + 16) / 3, 1 / 4 and 0, and a quarter each.

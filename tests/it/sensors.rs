@@ -28,7 +28,7 @@ impl Seen {
     fn of(environment: &str, data: &DataFolder) -> Self {
         prepared(&spec(environment, 1000, 1), data, |sweep, preparation| {
             let cell = preparation.cell(&sweep.cells[0]).expect("a cell");
-            let instance = cell.environment.draw(0).expect("a table");
+            let instance = (cell.environment.draw)(0).expect("a table");
             let n = cell.environment.gram.n_points();
             Self {
                 facts: cell.environment.facts.clone(),

@@ -110,7 +110,7 @@ pub fn problem(points: Points, kernel: Option<Arc<dyn Kernel>>, rounds: u64) -> 
 
 pub fn registered(policy: &str, keys: &Value, problem: Problem) -> Read<Box<dyn PolicyMaker>> {
     let entry = find(POLICIES, policy).ok_or("the policy is not registered")?;
-    Ok(built(keys, |args| (entry.build)(args))?.prepare(&problem)?)
+    Ok((built(keys, |args| (entry.build)(args))?.prepare)(&problem)?)
 }
 
 /// Builds what reads these keys of a spec.

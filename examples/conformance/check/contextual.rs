@@ -146,7 +146,7 @@ pub fn sums(file: &Value) -> Read<Value> {
     };
     let (mechanism, calibration) = ("tree", Calibration::AsPrinted);
     let plan = built(&json!({ "failure_prob": failure_prob, "beta": "theory" }), dp_linucb::parse)?;
-    let prepared = plan.prepare(&facts, &Request { mechanism, calibration, budget: both.into(), clip: None })?;
+    let prepared = (plan.prepare)(&facts, &Request { mechanism, calibration, budget: both.into(), clip: None })?;
     let terms = SumsTerms {
         layout: GramLayout { n_blocks: k, dimension: d, joint: true },
         due: (1..=rounds).collect(),
@@ -163,7 +163,7 @@ pub fn sums(file: &Value) -> Read<Value> {
         Ok(normals.into_iter().map(|normal| sums.sigma() * normal).collect())
     };
     let draws = (0..rounds).map(draw).collect::<Read<_>>()?;
-    let mut found = users.run(Link::Linear, prepared.maker.make().as_mut(), sums.privatizer().as_mut(), draws, |_| ())?;
+    let mut found = users.run(Link::Linear, (prepared.maker.make)().as_mut(), sums.privatizer().as_mut(), draws, |_| ())?;
     found["constants"] = each(file, "constants", constants)?;
     let of = |name: &str| found["constants"][0][name].as_f64().unwrap_or(f64::NAN);
     let beta = BetaTerms {

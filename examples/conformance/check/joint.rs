@@ -176,7 +176,7 @@ pub fn run(file: &Value) -> Read<Value> {
     let is_joint = file["noise_matrix"].is_null();
     let places = Points::new(1, (0..n_points).map(|i| i as f64).collect());
     let plan = built(&keys, |args| jdp_gp_ucb::parse_over(args, !is_joint, Arc::new(Given(features))))?;
-    let maker = plan.prepare(&problem(places, None, rounds))?;
+    let maker = (plan.prepare)(&problem(places, None, rounds))?;
     let facts = SumsFacts { calibration: Calibration::AsPrinted, clip: None, centre: 0.0, spectrum };
     let mut policy = maker.make(&Setting { sums: Some(facts), ..setting(bound, None, rounds) })?;
     let mut screen = screen(maker.as_ref())?;

@@ -37,8 +37,8 @@ fn policy(inner: Arc<ContextPolicyPlan>, fault: Fault) -> ContextPolicyPlan {
     ContextPolicyPlan::new(move |facts, request| {
         let rounds = if fault == Fault::Impatient { facts.n_arms as u64 } else { facts.rounds };
         // One over the rounds would be another claim.
-        let used = inner.prepare(&ContextFacts { rounds, ..facts.clone() }, request)?;
-        let honest = inner.prepare(facts, request)?.mechanism;
+        let used = (inner.prepare)(&ContextFacts { rounds, ..facts.clone() }, request)?;
+        let honest = (inner.prepare)(facts, request)?.mechanism;
         let mechanism = FaultyMechanism { honest, used: used.mechanism, fault };
         Ok(PreparedContextual { maker: used.maker, mechanism: Box::new(mechanism) })
     })
@@ -77,8 +77,8 @@ impl InteractionPrivatizer for FaultyInteractions {
 fn learner(inner: Arc<LearnerPlan>, fault: Fault) -> LearnerPlan {
     LearnerPlan::new(true, move |setting, request, learning_rate| {
         let rounds = if fault == Fault::Impatient { 1 } else { setting.rounds };
-        let used = inner.prepare(&Setting { rounds, ..setting.clone() }, request, learning_rate)?.make;
-        let honest = inner.prepare(setting, request, learning_rate)?;
+        let used = (inner.prepare)(&Setting { rounds, ..setting.clone() }, request, learning_rate)?.make;
+        let honest = (inner.prepare)(setting, request, learning_rate)?;
         let make = move |n_trials| Box::new(Learns { inner: used(n_trials), first: Vec::new(), fault }) as Box<dyn LearnerBatch>;
         Ok(PreparedLearner { make: Box::new(make), ..honest })
     })

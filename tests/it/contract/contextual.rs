@@ -131,9 +131,9 @@ fn told_again_it_chooses_the_same() {
             let cell = preparation.contextual(plan).expect("a cell");
             let streams = Streams::new(1, "states");
             let (mut noise, mut own) = (streams.of(0, Purpose::Noise), streams.of(0, Purpose::Start));
-            let mut users = cell.environment.draw(0).expect("users");
-            let (mut policy, mut privatizer) = (cell.prepared.maker.make(), cell.prepared.mechanism.privatizer());
-            let (mut again, mut scratch) = (cell.prepared.maker.make(), Scratch::default());
+            let mut users = (cell.environment.draw)(0).expect("users");
+            let (mut policy, mut privatizer) = ((cell.prepared.maker.make)(), cell.prepared.mechanism.privatizer());
+            let (mut again, mut scratch) = ((cell.prepared.maker.make)(), Scratch::default());
             for round in 0..50 {
                 users.next();
                 let mut same = own.clone();
@@ -158,7 +158,7 @@ fn bad_interactions_do_no_harm() {
             let cell = preparation.contextual(plan).expect("a cell");
             let mut stream = Streams::new(1, "bad").of(0, Purpose::Noise);
             let (mut policy, mut privatizer, mut scratch) =
-                (cell.prepared.maker.make(), cell.prepared.mechanism.privatizer(), Scratch::default());
+                ((cell.prepared.maker.make)(), cell.prepared.mechanism.privatizer(), Scratch::default());
             let odd = [f64::NAN, f64::INFINITY, -1e300, 1e6, 0.0];
             for round in 0..60 {
                 let mut context = vec![0.3; 7];

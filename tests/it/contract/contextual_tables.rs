@@ -50,7 +50,7 @@ fn rows_become_users() {
         ];
         let mut orders = Vec::new();
         for trial in 0..3 {
-            let mut users = cell.environment.draw(trial).expect("users");
+            let mut users = (cell.environment.draw)(trial).expect("users");
             let mut order = Vec::new();
             for _ in 0..5 {
                 users.next();
@@ -77,7 +77,7 @@ fn a_stated_length_is_kept() {
     prepared(&users("length = 1.5"), &data, |sweep, preparation| {
         let cell = preparation.contextual(&sweep.cells[0]).expect("a cell");
         assert_eq!(cell.environment.facts.length, 1.5);
-        let mut instance = cell.environment.draw(0).expect("users");
+        let mut instance = (cell.environment.draw)(0).expect("users");
         let mut shortened = 0;
         for _ in 0..5 {
             instance.next();

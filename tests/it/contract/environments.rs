@@ -104,7 +104,7 @@ fn optimum_regret_and_draws() {
             let environment = cell.environment;
             let n = environment.gram.n_points();
             assert!(environment.points.as_ref().is_none_or(|points| points.n_points() == n));
-            let instance = environment.draw(trial).expect("a function");
+            let instance = (environment.draw)(trial).expect("a function");
             let means: Vec<f64> = (0..n).map(|point| instance.mean(point)).collect();
             let best = instance.best();
             assert_eq!(instance.regret(best), 0.0, "{name}");
@@ -133,7 +133,7 @@ fn rewards_scatter_around_the_mean() {
     let n = 20_000;
     for (name, text) in specs() {
         let cell = prepared(&text, &data, |sweep, preparation| preparation.cell(&sweep.cells[0])).expect("a cell");
-        let instance = cell.environment.draw(1).expect("a function");
+        let instance = (cell.environment.draw)(1).expect("a function");
         let facts = instance.facts().clone();
         for point in [0, instance.best(), cell.environment.gram.n_points() - 1] {
             let mut random = cell.streams.of(1, Purpose::Noise);
@@ -157,7 +157,7 @@ fn noise_does_not_depend_on_what_was_played() {
     let (_kept, data) = tables();
     for (name, text) in specs() {
         let cell = prepared(&text, &data, |sweep, preparation| preparation.cell(&sweep.cells[0])).expect("a cell");
-        let instance = cell.environment.draw(0).expect("a function");
+        let instance = (cell.environment.draw)(0).expect("a function");
         let n = cell.environment.gram.n_points();
         let after = |plays: &dyn Fn(usize) -> usize| {
             let mut random = cell.streams.of(0, Purpose::Noise);

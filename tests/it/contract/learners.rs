@@ -40,7 +40,7 @@ fn check_first_cell(sweep: &Sweep, rate: f64, check: impl FnOnce(&Setting, &Prep
     let streams = Streams::new(1, "contract");
     let context = ProblemContext { streams: &streams, rounds: sweep.cells[0].rounds, memory_bytes: 1e9 };
     let problem = (online.problem)(&context).expect("a problem");
-    let prepared = online.learner.prepare(&problem.setting, &online.privacy.request, rate).expect("a learner");
+    let prepared = (online.learner.prepare)(&problem.setting, &online.privacy.request, rate).expect("a learner");
     check(&problem.setting, &prepared, &online.privacy.request);
 }
 

@@ -105,7 +105,7 @@ fn twenty_coordinates() {
         }
         prepared(&text, &DataFolder::default(), |sweep, preparation| {
             let environment = preparation.cell(&sweep.cells[0]).expect("a cell").environment;
-            let best = environment.draw(0).expect("a function").best_mean();
+            let best = (environment.draw)(0).expect("a function").best_mean();
             assert!((largest..=1.0 + 1e-12).contains(&best), "{function}: {best}");
         });
         let expected = on(&Cpu::default(), &text).expect("a run").bits();

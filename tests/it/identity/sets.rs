@@ -37,7 +37,7 @@ fn what_is_played_lies_in_the_set_of_its_round() {
             for cell in sweep.cells.iter() {
                 let (rows, ready) = (found.cell(cell.index), preparation.cell(cell).expect("a cell"));
                 for trial in 0..3 {
-                    let instance = ready.environment.draw(trial).expect("a function");
+                    let instance = (ready.environment.draw)(trial).expect("a function");
                     let (mut random, mut set, mut cumulative) = (ready.streams.of(trial, Purpose::Sets), Vec::new(), 0.0);
                     for round in 0..60 {
                         let at = trial as usize * 60 + round;

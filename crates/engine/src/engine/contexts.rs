@@ -37,7 +37,7 @@ pub struct ContextualCell {
 impl ContextualCell {
     /// Returns the ledger and the facts, after checking that a trial can be made.
     pub(super) fn facts(&self) -> Result<CellFacts, Error> {
-        self.environment.draw(0)?;
+        (self.environment.draw)(0)?;
         let mut facts = self.environment.described.clone();
         facts.extend(self.prepared.maker.facts.clone());
         let mut ledger = self.prepared.mechanism.ledger();
@@ -64,9 +64,9 @@ impl ContextualCell {
         Ok(ContextualTrial {
             cell: self,
             number,
-            users: self.environment.draw(number)?,
+            users: (self.environment.draw)(number)?,
             replay: self.replays.then(|| Replay::new(self.environment.facts.rounds)),
-            policy: self.prepared.maker.make(),
+            policy: (self.prepared.maker.make)(),
             privatizer: self.prepared.mechanism.privatizer(),
             own: of(Purpose::Policy(&self.plan.policy)),
             noise: of(Purpose::Noise),

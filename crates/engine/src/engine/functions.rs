@@ -15,7 +15,7 @@ pub(super) struct Functions(LastFew<u64, Mutex<Option<Instance>>>);
 impl Functions {
     /// Returns the function of a trial, drawn where it is not kept.
     pub(super) fn of(&self, environment: &Environment, trial: u64) -> Result<Instance, Error> {
-        made(&self.0.of(trial, most(environment).max(1), Mutex::default), || environment.draw(trial))
+        made(&self.0.of(trial, most(environment).max(1), Mutex::default), || (environment.draw)(trial))
     }
 }
 

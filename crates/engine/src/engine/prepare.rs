@@ -116,7 +116,7 @@ impl<'a> Preparation<'a> {
     }
 
     fn kept_environment(&self, plan: &CellPlan, bandit: &BanditPlan, kept: &EnvironmentCache) -> Result<Arc<Environment>, Error> {
-        made(&kept.environment, || Ok(Arc::new(bandit.environment_plan.build(&self.context(plan, kept))?)))
+        made(&kept.environment, || Ok(Arc::new((bandit.environment_plan.build)(&self.context(plan, kept))?)))
     }
 
     fn context<'c>(&'c self, plan: &CellPlan, kept: &'c EnvironmentCache) -> BuildContext<'c> {
@@ -184,7 +184,7 @@ impl<'a> Preparation<'a> {
 
     fn ready_contextual(&self, plan: &CellPlan, task: &ContextualBandit) -> Result<ContextualCell, Error> {
         let kept = self.cache(plan);
-        let environment = made(&kept.users, || Ok(Arc::new(task.environment_plan.build(&self.context(plan, &kept))?)))?;
+        let environment = made(&kept.users, || Ok(Arc::new((task.environment_plan.build)(&self.context(plan, &kept))?)))?;
         let facts = &environment.facts;
         // A policy's matrices and sums: the joint matrix of the as-printed calibration is the largest.
         let entries = facts.n_arms as f64 * facts.dimension as f64;
@@ -200,7 +200,7 @@ impl<'a> Preparation<'a> {
             (task.policy_plan.need_bytes)(facts, &task.privacy.request),
             "lower `rounds`, or raise the policy's `growth`",
         )?;
-        let prepared = task.policy_plan.prepare(facts, &task.privacy.request).map_err(|refusal| task.privacy.place(refusal))?;
+        let prepared = (task.policy_plan.prepare)(facts, &task.privacy.request).map_err(|refusal| task.privacy.place(refusal))?;
         let replays = task.environment_plan.replays;
         let (streams, keeps_parameters) = (kept.streams.clone(), self.sweep.parameters);
         Ok(ContextualCell { plan: plan.clone(), environment, prepared, streams, replays, keeps_parameters })
@@ -235,7 +235,7 @@ impl<'a> Preparation<'a> {
                 .hint("drop the policy, or the environment's `sets`")
                 .refuse();
         }
-        let maker = bandit.policy_plan.prepare(&problem)?;
+        let maker = (bandit.policy_plan.prepare)(&problem)?;
         let (trial_bytes, screen_bytes);
         let domain = match maker.basis() {
             Some(basis) => {

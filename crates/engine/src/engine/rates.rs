@@ -57,9 +57,7 @@ impl Preparation<'_> {
 
     fn at_rate(&self, plan: &CellPlan, online: &OnlinePlan, label: &str, rate: f64) -> Result<OnlineCell, Error> {
         let (problem, streams) = self.problem(plan, online, label)?;
-        let learner = online
-            .learner
-            .prepare(&problem.setting, &online.privacy.request, rate)
+        let learner = (online.learner.prepare)(&problem.setting, &online.privacy.request, rate)
             .map_err(|refusal| online.privacy.place(refusal))?;
         Ok(OnlineCell { problem, learner, streams, label: plan.policy.to_string(), cell: plan.index, rounds: plan.rounds })
     }

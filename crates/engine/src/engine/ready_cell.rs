@@ -125,7 +125,7 @@ impl ReadyCell {
     pub fn trial(&self, trial: u64) -> Result<ReadyTrial, Error> {
         let instance = match &self.functions {
             Some(functions) => functions.of(self.environment.as_ref(), trial)?,
-            None => self.environment.draw(trial)?,
+            None => (self.environment.draw)(trial)?,
         };
         self.with(instance, trial)
     }

@@ -23,7 +23,8 @@ pub struct EnvironmentPlan<T = Environment> {
     ///
     /// A run on a log estimates the value of a policy and reports no regret.
     pub replays: bool,
-    /// As [`EnvironmentPlan::build`].
+    /// Builds what all trials share, such as domain, covariance and tables; refuses data that are missing or malformed, a domain that
+    /// would be too large, and keys that do not suit each other.
     pub build: Box<Build<T>>,
 }
 
@@ -37,14 +38,6 @@ impl<T> EnvironmentPlan<T> {
     #[must_use]
     pub fn reading(self, data_files: Vec<String>) -> Self {
         Self { data_files, ..self }
-    }
-
-    /// Builds what all trials share, such as domain, covariance and tables.
-    ///
-    /// # Errors
-    /// If data are missing or malformed, the domain would be too large, or keys do not suit each other.
-    pub fn build(&self, context: &BuildContext<'_>) -> Result<T, Error> {
-        (self.build)(context)
     }
 }
 
@@ -88,7 +81,7 @@ pub struct Environment {
     pub kernel: Option<Arc<dyn Kernel>>,
     /// Facts for the manifest and the report, as (name, value).
     pub facts: Facts,
-    /// As [`Environment::draw`].
+    /// Draws the function of one trial with its noise; refuses one that does not suit the noise or the unit of regret.
     pub draw: Box<Draw>,
     /// Whether rewards can be drawn; false where they are told and nothing is known of the function.
     pub simulates: bool,
@@ -147,14 +140,6 @@ impl Environment {
     /// Creates a problem with the same function in every trial.
     pub fn of(instance: Instance, gram: Arc<dyn GramSource>, facts: Facts) -> Self {
         Self::new(gram, facts, move |_| Ok(instance.clone()))
-    }
-
-    /// Draws the function of one trial with its noise.
-    ///
-    /// # Errors
-    /// If the function does not suit the noise or the unit of regret.
-    pub fn draw(&self, trial: u64) -> Result<Instance, Error> {
-        (self.draw)(trial)
     }
 
     /// Returns the first row, from 0, of the table's rows that are this point.

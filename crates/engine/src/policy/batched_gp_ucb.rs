@@ -43,7 +43,7 @@ pub fn parse(args: &Args<'_>) -> PolicyPlan {
             KnownInputs::Released { kernel, .. } => kernel.variance().unwrap_or(1.0),
             KnownInputs::Product(product) => product.kernel().variance().unwrap_or(1.0),
         };
-        let (inner, rounds) = (inner.prepare(problem)?, problem.rounds);
+        let (inner, rounds) = ((inner.prepare)(problem)?, problem.rounds);
         Ok(Box::new(BatchedMaker { inner, batch, prior_variance, rounds }))
     };
     PolicyPlan { protection: Protection::Batches, patience: Box::new(move |_| batch.unwrap_or(1)), ..PolicyPlan::new(prepare) }

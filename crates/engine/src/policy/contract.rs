@@ -147,7 +147,7 @@ pub struct PolicyPlan {
     pub depends_on_block: bool,
     /// The kind of mechanism that the policy needs.
     pub protection: Protection,
-    /// As [`PolicyPlan::prepare`].
+    /// Makes what all trials of a cell share (feature tables); refuses a problem that does not suit, or tables that would be too large.
     pub prepare: Box<Prepare>,
 }
 
@@ -162,14 +162,6 @@ impl PolicyPlan {
             protection: Protection::Rewards,
             prepare: Box::new(prepare),
         }
-    }
-
-    /// Makes what all trials of a cell share (feature tables).
-    ///
-    /// # Errors
-    /// If the problem does not suit the policy, or its tables would be too large.
-    pub fn prepare(&self, problem: &Problem) -> Result<Box<dyn PolicyMaker>, Error> {
-        (self.prepare)(problem)
     }
 }
 

@@ -33,7 +33,7 @@ pub(super) fn parse(args: &Args<'_>) -> PolicyPlan {
     PolicyPlan { patience: Box::new(users), ..PolicyPlan::new(prepare) }
 }
 
-/// As [`PolicyPlan::prepare`], with epochs of k users.
+/// Makes what all trials share, with epochs of k users.
 fn prepare(problem: &Problem, sketch: &Sketch, moment: Moment, k: u64) -> Result<Box<dyn PolicyMaker>, Error> {
     let plays =
         |times: String| Diagnostic::new(format!("`{NAME}` plays each point {times}, and there are {} rounds", problem.rounds));

@@ -86,7 +86,7 @@ fn made(
         margin: 0.0,
         rounds,
     };
-    let prepared = task.policy_plan.prepare(&facts, &task.privacy.request);
+    let prepared = (task.policy_plan.prepare)(&facts, &task.privacy.request);
     Ok(Arc::from(prepared.map_err(|refusal| task.privacy.place(refusal))?.mechanism))
 }
 

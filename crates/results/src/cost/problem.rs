@@ -295,8 +295,8 @@ pub fn of_function(
     };
     let (streams, data) = (Streams::new(seed, &*plan.environment.key), DataFolder::default());
     let context = BuildContext { streams: &streams, data: &data, rounds: 1, memory_bytes: sweep.memory_bytes };
-    let environment = bandit.environment_plan.build(&context)?;
-    let instance = environment.draw(0)?;
+    let environment = (bandit.environment_plan.build)(&context)?;
+    let instance = (environment.draw)(0)?;
     let Some(all) = &environment.points else {
         return Diagnostic::new(format!("`{kind}` has no coordinates")).refuse();
     };

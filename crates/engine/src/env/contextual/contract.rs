@@ -15,7 +15,7 @@ type Draw = dyn Fn(u64) -> Result<Users, Error> + Send + Sync;
 pub struct Contextual {
     /// The public facts of the problem.
     pub facts: ContextFacts,
-    /// As [`Contextual::draw`].
+    /// Makes the sequence of users of one trial; refuses parameters that do not suit.
     pub draw: Box<Draw>,
     /// Facts for the manifest and the report, as (name, value).
     pub described: Facts,
@@ -40,14 +40,6 @@ impl Contextual {
         described.push("features of a context", facts.dimension);
         let (draw, derived_numbers) = (Box::new(draw), DerivedNumbers::default());
         Self { facts, draw, described, derived_numbers, thin_log: None, notes: Vec::new() }
-    }
-
-    /// Makes the sequence of users of one trial.
-    ///
-    /// # Errors
-    /// If the parameters do not suit.
-    pub fn draw(&self, trial: u64) -> Result<Users, Error> {
-        (self.draw)(trial)
     }
 }
 

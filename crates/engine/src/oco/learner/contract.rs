@@ -97,7 +97,7 @@ type Prepare = dyn Fn(&Setting, &GradientRequest, f64) -> Result<PreparedLearner
 pub struct LearnerPlan {
     /// Whether this kind of learner is private; baselines without noise are not.
     pub is_private: bool,
-    /// As [`LearnerPlan::prepare`].
+    /// Calibrates the noise and computes its price at one learning rate; refuses a set, a law or a budget that does not suit.
     pub prepare: Box<Prepare>,
 }
 
@@ -108,14 +108,6 @@ impl LearnerPlan {
         prepare: impl Fn(&Setting, &GradientRequest, f64) -> Result<PreparedLearner, Refusal> + Send + Sync + 'static,
     ) -> Self {
         Self { is_private, prepare: Box::new(prepare) }
-    }
-
-    /// Calibrates the noise and computes its price at one learning rate.
-    ///
-    /// # Errors
-    /// If the set, the noise's law or the budget does not suit.
-    pub fn prepare(&self, setting: &Setting, request: &GradientRequest, learning_rate: f64) -> Result<PreparedLearner, Refusal> {
-        (self.prepare)(setting, request, learning_rate)
     }
 }
 

@@ -39,7 +39,7 @@ pub struct ContextPolicyPlan {
     pub open_kind: Option<(&'static str, &'static [&'static str])>,
     /// The bytes that its need takes at most: what it tabulates by rounds.
     pub need_bytes: Box<NeedBytes>,
-    /// As [`ContextPolicyPlan::prepare`].
+    /// Calibrates the mechanism and makes what all trials share; refuses a problem, budget or mechanism that does not suit.
     pub prepare: Box<Prepare>,
 }
 
@@ -55,14 +55,6 @@ impl ContextPolicyPlan {
             let mechanism = InteractionNeed::Unchanged.calibrated(facts, request)?;
             Ok(PreparedContextual { maker: maker(facts), mechanism: Box::new(mechanism) })
         })
-    }
-
-    /// Calibrates the mechanism and makes what all trials share.
-    ///
-    /// # Errors
-    /// If the problem, the budget or the mechanism does not suit the policy.
-    pub fn prepare(&self, facts: &ContextFacts, request: &Request) -> Result<PreparedContextual, Refusal> {
-        (self.prepare)(facts, request)
     }
 }
 
@@ -81,7 +73,8 @@ pub(super) fn another_kind() -> Refusal {
 
 /// Makes one trial's policy.
 pub struct ContextPolicyMaker {
-    make: Box<dyn Fn() -> Box<dyn ContextPolicy> + Send + Sync>,
+    /// Makes a policy before its first round.
+    pub make: Box<dyn Fn() -> Box<dyn ContextPolicy> + Send + Sync>,
     /// The chosen constants that the manifest must record, as (name, value).
     pub facts: Facts,
 }
@@ -96,11 +89,6 @@ impl ContextPolicyMaker {
     #[must_use]
     pub fn stating(self, facts: Facts) -> Self {
         Self { facts, ..self }
-    }
-
-    /// Makes a policy before its first round.
-    pub fn make(&self) -> Box<dyn ContextPolicy> {
-        (self.make)()
     }
 }
 

@@ -31,8 +31,8 @@ pub(super) struct Canary {
 
 /// Returns the problem of a plan with planted rewards, or with its first trial's function in every trial.
 pub(super) fn planted(plan: &EnvironmentPlan, canary: Option<Canary>, context: &BuildContext<'_>) -> Result<Environment, Error> {
-    let inner = plan.build(context)?;
-    let first = inner.draw(0)?;
+    let inner = (plan.build)(context)?;
+    let first = (inner.draw)(0)?;
     let draw = move |trial| {
         let first = first.clone();
         Ok(match canary {

@@ -37,7 +37,7 @@ pub(super) fn attacks(
         let mut replay = plan.clone();
         let (inner, samples) = (Arc::clone(&task.environment_plan), job.samples());
         let build = move |context: &BuildContext<'_>| {
-            Ok(planted(inner.build(context)?, samples, (first, second), participation, (zeros, flipped)))
+            Ok(planted((inner.build)(context)?, samples, (first, second), participation, (zeros, flipped)))
         };
         let environment_plan = Arc::new(EnvironmentPlan::new(build));
         replay.task = Task::Contextual(ContextualBandit { environment_plan, ..task.clone() });
