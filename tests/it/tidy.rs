@@ -224,8 +224,12 @@ const UNTYPED: [(&str, &str); 2] = [
 
 #[test]
 fn json_without_a_type_stays_in_serialisers() {
-    let is_named =
-        |line: &str| line.contains("serde_json::") && line.split(|c: char| !c.is_alphanumeric()).any(|word| word == "Value");
+    let is_value = |path: &str| {
+        let end = if path.starts_with('{') { "}" } else { "<>()[]{},; " };
+        let path = path.split(|c| end.contains(c)).next().unwrap_or(path);
+        path.split(|c: char| !c.is_alphanumeric()).any(|word| word == "Value")
+    };
+    let is_named = |line: &str| line.split("serde_json::").skip(1).any(is_value);
     let named: Vec<String> = all_sources()
         .iter()
         .filter(|(path, text)| code_lines(shipped(path, text)).any(|(_, line)| is_named(line)))
