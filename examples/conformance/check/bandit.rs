@@ -1,77 +1,158 @@
-//! Registered policies on stored problems, and whole runs of them through the CPU backend on stored rewards.
+//! Registered policies on stored problems: their betas, levels and constants, and whole runs through the CPU backend on stored rewards.
 
-use super::read::{Read, all, ensure, get, kernel, last_true, line, list, rounds, stated};
+use super::gp::features;
+use super::joint::{joint_spectrum, local_spectrum};
+use super::read::{ROUNDS, Read, budget, each, ensure, get, kernel, last_true, numbers, points, shaped, stated, whole};
 use privateer::engine::decide;
 use privateer::policy::moma_gp_ucb::median_distances;
-use privateer::policy::{
-    KnownInputs, Policy, PolicyMaker, PolicyStreams, Problem, Proposal, ReleasedFacts, Setting, SharedInputs,
-};
+use privateer::policy::{KnownInputs, Policy, PolicyMaker, PolicyPlan, PolicyStreams, Problem, Proposal, Setting, SharedInputs};
 use privateer::registry::{MECHANISMS, POLICIES, find};
 use privateer_backend::{Backend, Cpu, Screen};
 use privateer_config::error::Sources;
 use privateer_config::params::{Args, Entry, Node, Sink, Table, Value as Written};
-use privateer_gp::kernel::{Kernel, Lengthscales, squared_exponential::SquaredExponential};
-use privateer_gp::nystrom::Embedding;
-use privateer_gp::posterior::{ExactPosterior, SketchedPosterior};
-use privateer_gp::score::{Candidates, GramSource, Moments, ScoreModel, TrialScore};
+use privateer_gp::kernel::{Kernel, Lengthscales, linear::LinearKernel, squared_exponential::SquaredExponential};
+use privateer_gp::score::{Candidates, ScoreModel, TrialScore};
 use privateer_gp::{KernelGram, Points, tabulated};
-use privateer_numerics::linalg::solve_lower;
+use privateer_numerics::linalg::{add_scaled, cholesky, dot, solve_lower, solve_lower_transposed, solve_spd};
 use privateer_numerics::rng::{Purpose, Stream, Streams};
-use privateer_privacy::{Budget, Calibration, Query, Raw, Released, Request, RewardFacts, RewardMechanism, Signal};
+use privateer_privacy::accounting::zcdp;
+use privateer_privacy::printed::{dubey2021, dubey2021_local};
+use privateer_privacy::{Budget, Calibration, Channel, Query, Raw, Released, Request, RewardFacts, Signal, gdp_mu};
 use serde_json::{Value, json};
 use std::sync::Arc;
 
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Noise {
-    /// Within R.
-    Bounded,
-    /// Laplace noise of this scale.
-    Laplace(f64),
-    /// Bounded moments, v and c.
-    Heavy,
+/// Numbers of features behind the entries of `ata_beta` and `moma_beta`; those of `ata_b` are all but the first.
+const FEATURES: [usize; 4] = [0, 1, 10, 40];
+/// Rounds behind the entries of `tgp_b`.
+const LEVELS: [u64; 4] = [1, 2, 10, 1000];
+
+/// What a policy is told of rewards in +-(B + R) under the printed Laplace mechanism, or as they are; and such a mechanism.
+pub fn setting(epsilon: Option<f64>, (bound, noise_bound): (f64, Option<f64>), rounds: u64) -> Read<(Setting, Channel)> {
+    let facts = RewardFacts { bound, noise_bound, range: None, noise_variance: None, rounds };
+    let name = if epsilon.is_some() { "laplace" } else { "none" };
+    let entry = MECHANISMS.iter().find(|entry| entry.name == name).ok_or("the mechanism is not registered")?;
+    let budget = Budget::new(epsilon, None)?;
+    let request = Request { mechanism: entry.name, calibration: Calibration::AsPrinted, budget, clip: None };
+    let channel = Channel::Rewards((entry.build)(&request, &facts)?);
+    Ok((Setting::new(&facts, noise_bound, &channel, None), channel))
 }
 
-/// What a policy reads of the problem: a row with B, R, lam, delta, approx_eps and T, and v and c under `Noise::Heavy`.
-pub struct Terms {
+/// Known points, with a kernel or with features that the policy brings.
+pub fn problem(points: Points, kernel: Option<Arc<dyn Kernel>>, rounds: u64) -> Problem {
+    let covariance = kernel.clone().unwrap_or_else(|| Arc::new(LinearKernel::new(1.0, 1.0)));
+    let gram = tabulated(KernelGram::new(covariance, points.clone()));
+    let inputs = KnownInputs::Shared(SharedInputs { gram, points: Some(points), kernel });
+    let streams = Streams::new(0, "conformance");
+    Problem { inputs, table_points: usize::MAX, rounds, streams, memory_bytes: 1e9, tables: Default::default() }
+}
+
+pub fn registered(policy: &str, keys: &Value) -> Read<PolicyPlan> {
+    let entry = find(POLICIES, policy).ok_or("the policy is not registered")?;
+    built(keys, |args| (entry.build)(args))
+}
+
+/// Builds what reads these keys of a spec.
+pub fn built<T>(keys: &Value, build: impl FnOnce(&Args<'_>) -> T) -> Read<T> {
+    let (Written::Table(table), sink) = (written(keys).value, Sink::new(Sources::default())) else {
+        return Err("no keys".into());
+    };
+    let args = Args::new(&table, "policy", &sink);
+    let made = build(&args);
+    args.finish();
+    sink.into_result()?;
+    Ok(made)
+}
+
+fn written(value: &Value) -> Node {
+    let entry = |(key, value): (&String, &Value)| Entry { key: key.clone(), key_span: None, node: written(value) };
+    Node::bare(match value {
+        Value::Object(keys) => Written::Table(Table { entries: keys.iter().map(entry).collect(), span: None }),
+        Value::Array(items) => Written::Array(items.iter().map(written).collect()),
+        Value::String(text) => Written::Text(text.clone()),
+        Value::Bool(flag) => Written::Bool(*flag),
+        number => number.as_i64().map_or_else(|| Written::Float(number.as_f64().unwrap_or(f64::NAN)), Written::Integer),
+    })
+}
+
+/// A stream that nothing draws from.
+pub fn unused() -> Stream {
+    Streams::new(0, "conformance").of(0, Purpose::Noise)
+}
+
+/// A policy with a screen of the CPU backend.
+pub struct Player {
+    pub policy: Box<dyn Policy>,
+    streams: PolicyStreams,
+    screen: Box<dyn Screen>,
+}
+
+impl Player {
+    pub fn new(maker: &dyn PolicyMaker, setting: &Setting) -> Read<Self> {
+        let screen = Cpu::default().prepare(&maker.basis().ok_or("the policy has no basis")?)?.open(1);
+        Ok(Self { policy: maker.make(setting)?, streams: PolicyStreams { start: unused(), own: unused() }, screen })
+    }
+
+    pub fn model(&mut self) -> Read<&dyn ScoreModel> {
+        Ok(self.policy.scores().ok_or("the policy has no model")?)
+    }
+
+    /// Proposes, and returns beta.
+    fn beta(&mut self) -> Read<f64> {
+        let Proposal::Score { beta } = self.policy.propose(&mut self.streams) else { return Err("a round is not scored".into()) };
+        Ok(beta)
+    }
+
+    /// The policy's next point, of these alone, and the beta that it was scored with.
+    pub fn ask(&mut self, subset: Option<&[u32]>) -> Read<(usize, Option<f64>)> {
+        let beta = match self.policy.propose(&mut self.streams) {
+            Proposal::Play(point) => return Ok((point, None)),
+            Proposal::Score { beta } => beta,
+            _ => return Err("a round is not scored".into()),
+        };
+        let policy_model = self.policy.model().ok_or("the policy has no model")?;
+        let (model, change) = policy_model.scored();
+        let mut answer = [Candidates::default()];
+        self.screen.round(&[TrialScore { subset, ..TrialScore::new(0, change, beta, model) }], &mut answer)?;
+        let point = decide(&answer[0], model, beta, &mut Vec::new())?;
+        policy_model.screened();
+        Ok((point, Some(beta)))
+    }
+
+    /// Updates the policy with the reward as it is.
+    pub fn tell(&mut self, point: usize, reward: f64) -> Read<()> {
+        self.policy.update(point, &released(reward)?);
+        Ok(())
+    }
+}
+
+/// The reward as it is, through the mechanism `none`.
+fn released(reward: f64) -> Read<Released<Signal>> {
+    let (_, channel) = setting(None, (0.0, Some(0.0)), 1)?;
+    let mut privatizer = channel.rewards().ok_or("sums are released")?.privatizer();
+    Ok(privatizer.release(&Query::default(), Raw::seal(reward), (&mut unused()).into()))
+}
+
+/// What a policy reads of the problem: a row with B, R, lam, delta, approx_eps and T, and v and c where rewards are heavy-tailed.
+struct Terms {
     row: Value,
-    bound: f64,
-    noise_bound: f64,
-    pub ridge: f64,
-    pub rounds: u64,
-    pub noise: Noise,
+    is_heavy: bool,
+    setting: Setting,
 }
 
 impl Terms {
-    pub fn read(row: &Value, noise: Noise) -> Read<Self> {
-        let [bound, noise_bound, ridge] = all(row, ["B", "R", "lam"])?;
-        Ok(Self { row: row.clone(), bound, noise_bound, ridge, rounds: rounds(row, "T")?, noise })
+    fn read(row: &Value, is_heavy: bool, epsilon: Option<f64>) -> Read<Self> {
+        let [bound, noise_bound] = numbers(row, "B R")?;
+        let (setting, _) = setting(epsilon, (bound, (!is_heavy).then_some(noise_bound)), whole(row, "T", ROUNDS)?)?;
+        Ok(Self { row: row.clone(), is_heavy, setting })
     }
 
-    /// What a policy is told of the problem, such that the formulas of the noise follow.
-    pub fn setting(&self) -> Setting {
-        let laplace_scale = if let Noise::Laplace(scale) = self.noise { Some(scale) } else { None };
-        let noise_bound = (self.noise != Noise::Heavy).then_some(self.noise_bound);
-        let released = ReleasedFacts {
-            mechanism_variance: laplace_scale.map_or(0.0, |scale| 2.0 * scale * scale),
-            laplace_scale,
-            mechanism_scale: laplace_scale.is_none().then_some(0.0),
-            ..ReleasedFacts::unchanged(noise_bound.map(|noise| self.bound + noise))
-        };
-        Setting { noise_scale: noise_bound, released, ..setting(self.bound, noise_bound, self.rounds) }
-    }
-
-    /// The registered policy over these points; with a dictionary of points, or one drawn every round where it is empty.
-    pub fn maker(
-        &self,
-        policy: &str,
-        (kernel, points): (Arc<dyn Kernel>, Points),
-        (scale, dictionary, users): (f64, &[f64], Option<u64>),
-    ) -> Read<Box<dyn PolicyMaker>> {
+    /// The registered policy; with a dictionary of points, or one drawn every round where it is empty.
+    fn plan(&self, policy: &str, scale: f64, dictionary: &[usize], users: Option<u64>) -> Read<PolicyPlan> {
         let (row, beta) = (&self.row, json!({ "kind": "scaled", "factor": scale }));
         let mut keys = json!({ "initial": "lowest-index", "ridge": row["lam"], "failure_prob": row["delta"], "beta": beta });
         match policy {
-            "moma-gp-ucb" if self.noise == Noise::Heavy => keys["noise_moment"] = row["c"].clone(),
-            "tgp-ucb" | "ata-gp-ucb" if self.noise == Noise::Heavy => keys["moment"] = row["v"].clone(),
+            "moma-gp-ucb" if self.is_heavy => keys["noise_moment"] = row["c"].clone(),
+            "tgp-ucb" | "ata-gp-ucb" if self.is_heavy => keys["moment"] = row["v"].clone(),
             _ => {}
         }
         if ["ata-gp-ucb", "moma-gp-ucb"].contains(&policy) {
@@ -83,278 +164,236 @@ impl Terms {
         if let Some(users) = users {
             keys["k"] = json!(users);
         }
-        registered(policy, &keys, problem(points, Some(kernel), self.rounds))
+        registered(policy, &keys)
+    }
+
+    fn player(&self, plan: &PolicyPlan, kernel: Arc<dyn Kernel>, points: Points) -> Read<Player> {
+        let maker = plan.prepare(&problem(points, Some(kernel), self.setting.facts.rounds))?;
+        Player::new(maker.as_ref(), &self.setting)
+    }
+
+    /// The policy over one point, before `round` and with this information gain: rewards of 0 were played before.
+    fn standing(&self, policy: &str, round: u64, gain: f64) -> Read<Player> {
+        // n plays of a point with variance v have the gain ln(1 + n v / ridge) / 2; betas depend on round and gain alone.
+        let (plays, [ridge]) = (round - 1, numbers(&self.row, "lam")?);
+        let variance = if plays == 0 { 1.0 } else { libm::expm1(2.0 * gain) * ridge / plays as f64 };
+        let kernel = Arc::new(LinearKernel::new(variance, 0.0));
+        let mut player = self.player(&self.plan(policy, 1.0, &[], None)?, kernel, Points::new(1, vec![1.0]))?;
+        let nothing = released(0.0)?;
+        (0..plays).for_each(|_| player.policy.update(0, &nothing));
+        Ok(player)
+    }
+
+    /// The policy over points too far apart to tell of each other, with a dictionary of `m` of them.
+    fn apart(&self, policy: &str, variance: f64, m: usize, users: Option<u64>) -> Read<Player> {
+        let kernel = Arc::new(SquaredExponential::new(Lengthscales::Isotropic(0.01), variance));
+        let plan = self.plan(policy, 1.0, &(0..m).collect::<Vec<_>>(), users)?;
+        self.player(&plan, kernel, Points::new(1, (0..50).map(f64::from).collect()))
+    }
+
+    /// The truncation level of `ata-gp-ucb` with `m` features, from the largest first reward that moves its mean.
+    fn level_over(&self, m: usize) -> Read<f64> {
+        let [ridge] = numbers(&self.row, "lam")?;
+        let moves = |reward: f64| {
+            let mut player = self.apart("ata-gp-ucb", 1.0, m, None)?;
+            player.beta()?;
+            player.tell(0, reward)?;
+            Ok(0.5 * reward < player.model()?.exact(0).mean * (1.0 + ridge))
+        };
+        // The only coordinate of V^{-1/2} phi that is not 0 is 1/sqrt(1 + ridge).
+        Ok(last_true(1e-6, 1e9, moves)? / libm::sqrt(1.0 + ridge))
+    }
+
+    /// Betas after one update with dictionaries of these sizes; before it for no features.
+    fn betas(&self, policy: &str, users: Option<u64>) -> Read<Vec<f64>> {
+        let beta = |m: usize| {
+            let mut player = self.apart(policy, 1.0, m.max(1), users)?;
+            for _ in 0..if m == 0 { 0 } else { users.unwrap_or(1) } {
+                player.policy.propose(&mut player.streams);
+                player.tell(0, 1.5)?;
+            }
+            player.beta()
+        };
+        FEATURES.into_iter().map(beta).collect()
+    }
+
+    /// The inclusion of a play in units of its posterior variance: a uniform number over the least variance of a new point at which
+    /// that number draws the point.
+    fn inclusion(&self) -> Read<f64> {
+        // Streams whose first number draws a point that was played before surely once the second draws the new one.
+        let stream = |trial| Streams::new(0, "conformance").of(trial, Purpose::Start);
+        let numbers = |trial| {
+            std::iter::repeat_with({
+                let mut stream = stream(trial);
+                move || stream.uniform()
+            })
+            .skip(1)
+            .take(2)
+            .collect::<Vec<f64>>()
+        };
+        let trial = (0..1000).find(|&trial| numbers(trial)[0] < 0.5 * numbers(trial)[1]).ok_or("no stream has such numbers")?;
+        let lacks_new = |variance: f64| {
+            let mut player = self.apart("ata-gp-ucb", variance, 0, None)?;
+            player.streams.own = stream(trial);
+            for point in [0, 1] {
+                player.beta()?;
+                player.tell(point, 1.5)?;
+            }
+            Ok(player.model()?.basis_points() != [0, 1])
+        };
+        Ok(numbers(trial)[1] / last_true(0.0, 1.0, lacks_new)?)
     }
 }
 
-/// A setting of rewards that are released as they are.
-pub fn setting(bound: f64, noise_bound: Option<f64>, rounds: u64) -> Setting {
-    Setting {
-        facts: RewardFacts { bound, noise_bound, range: None, noise_variance: None, rounds },
-        released: ReleasedFacts::unchanged(None),
-        sums: None,
-        noise_scale: None,
-        train: None,
-        released_inputs: None,
+pub fn calibration(file: &Value, _: &Value) -> Read<Value> {
+    let mut found = json!({ "jdp": each(file, "jdp", gaussian)?, "zhou_tan": each(file, "zhou_tan", local)? });
+    if !file["sens_subgaussian"].is_null() {
+        let [bound, noise, beta] = numbers(&file["sens_subgaussian"], "B rho beta")?;
+        let norm = dubey2021::squared_norm(bound, noise, whole(file, "sens_subgaussian/T", ROUNDS)?, beta);
+        found["sens_subgaussian"] = json!({ "L": norm });
     }
-}
-
-/// Known points, with a kernel or with features that the policy brings.
-pub fn problem(points: Points, kernel: Option<Arc<dyn Kernel>>, rounds: u64) -> Problem {
-    let covariance = kernel.clone().unwrap_or_else(|| Arc::new(privateer_gp::kernel::linear::LinearKernel::new(1.0, 1.0)));
-    let gram = tabulated(KernelGram::new(covariance, points.clone()));
-    let inputs = KnownInputs::Shared(SharedInputs { gram, points: Some(points), kernel });
-    let streams = Streams::new(0, "conformance");
-    Problem { inputs, table_points: usize::MAX, rounds, streams, memory_bytes: 1e9, tables: Default::default() }
-}
-
-pub fn registered(policy: &str, keys: &Value, problem: Problem) -> Read<Box<dyn PolicyMaker>> {
-    let entry = find(POLICIES, policy).ok_or("the policy is not registered")?;
-    Ok((built(keys, |args| (entry.build)(args))?.prepare)(&problem)?)
-}
-
-/// Builds what reads these keys of a spec.
-pub fn built<T>(keys: &Value, build: impl FnOnce(&Args<'_>) -> T) -> Read<T> {
-    let (table, sink) = (table(keys), Sink::new(Sources::default()));
-    let args = Args::new(&table, "policy", &sink);
-    let made = build(&args);
-    args.finish();
-    sink.into_result()?;
-    Ok(made)
-}
-
-fn table(keys: &Value) -> Table {
-    let entry = |(key, value): (&String, &Value)| Entry { key: key.clone(), key_span: None, node: written(value) };
-    Table { entries: keys.as_object().into_iter().flatten().map(entry).collect(), span: None }
-}
-
-fn written(value: &Value) -> Node {
-    Node::bare(match value {
-        Value::Object(_) => Written::Table(table(value)),
-        Value::Array(items) => Written::Array(items.iter().map(written).collect()),
-        Value::String(text) => Written::Text(text.clone()),
-        Value::Bool(flag) => Written::Bool(*flag),
-        number => number.as_i64().map_or_else(|| Written::Float(number.as_f64().unwrap_or(f64::NAN)), Written::Integer),
-    })
-}
-
-pub fn scores(policy: &mut dyn Policy) -> Read<&dyn ScoreModel> {
-    Ok(policy.scores().ok_or("the policy has no model")?)
-}
-
-pub fn unused_streams() -> PolicyStreams {
-    PolicyStreams { start: unused(), own: unused() }
-}
-
-/// A stream that nothing draws from.
-pub fn unused() -> Stream {
-    Streams::new(0, "conformance").of(0, Purpose::Noise)
-}
-
-pub fn screen(maker: &dyn PolicyMaker) -> Read<Box<dyn Screen>> {
-    Ok(Cpu::default().prepare(&maker.basis().ok_or("the policy has no basis")?)?.open(1))
-}
-
-/// The policy's next point, of these alone, and the beta that it was scored with.
-pub fn ask(policy: &mut dyn Policy, screen: &mut dyn Screen, subset: Option<&[u32]>) -> Read<(usize, Option<f64>)> {
-    let beta = match policy.propose(&mut unused_streams()) {
-        Proposal::Play(point) => return Ok((point, None)),
-        Proposal::Score { beta } => beta,
-        _ => return Err("a round is not scored".into()),
-    };
-    let policy_model = policy.model().ok_or("the policy has no model")?;
-    let (model, change) = policy_model.scored();
-    let mut answer = [Candidates::default()];
-    screen.round(&[TrialScore { subset, ..TrialScore::new(0, change, beta, model) }], &mut answer)?;
-    let point = decide(&answer[0], model, beta, &mut Vec::new())?;
-    policy_model.screened();
-    Ok((point, Some(beta)))
-}
-
-/// The reward as it is, through the mechanism `none`.
-pub fn released(reward: f64) -> Read<Released<Signal>> {
-    let mut privatizer = mechanism("none", Calibration::Tight, None, (0.0, 0.0))?.privatizer();
-    Ok(privatizer.release(&Query::default(), Raw::seal(reward), (&mut unused()).into()))
-}
-
-/// A registered mechanism for rewards in +-(B + R).
-pub fn mechanism(
-    name: &str,
-    calibration: Calibration,
-    epsilon: Option<f64>,
-    (bound, noise_bound): (f64, f64),
-) -> Read<Arc<dyn RewardMechanism>> {
-    let entry = MECHANISMS.iter().find(|entry| entry.name == name).ok_or("the mechanism is not registered")?;
-    let budget = Budget::new(epsilon, None)?;
-    let request = Request { mechanism: entry.name, calibration, budget, clip: None };
-    Ok((entry.build)(&request, &setting(bound, Some(noise_bound), 1).facts)?)
-}
-
-/// The registered policy over points too far apart to tell of each other.
-pub fn apart(terms: &Terms, policy: &str, variance: f64, dictionary: &[f64], users: Option<u64>) -> Read<Box<dyn PolicyMaker>> {
-    let kernel: Arc<dyn Kernel> = Arc::new(SquaredExponential::new(Lengthscales::Isotropic(0.01), variance));
-    terms.maker(policy, (kernel, Points::new(1, (0..50).map(f64::from).collect())), (1.0, dictionary, users))
-}
-
-/// The truncation level of `ata-gp-ucb` with `m` features, from the largest first reward that moves its mean.
-pub fn level_over(terms: &Terms, m: usize) -> Read<f64> {
-    let dictionary: Vec<f64> = (0..m).map(|point| point as f64).collect();
-    let maker = apart(terms, "ata-gp-ucb", 1.0, &dictionary, None)?;
-    let moves = |reward: f64| {
-        let mut policy = maker.make(&terms.setting())?;
-        policy.propose(&mut unused_streams());
-        policy.update(0, &released(reward)?);
-        let mean = scores(policy.as_mut())?.exact(0).mean;
-        Ok(0.5 * reward < mean * (1.0 + terms.ridge))
-    };
-    // The only coordinate of V^{-1/2} phi that is not 0 is 1/sqrt(1 + ridge).
-    Ok(last_true(1e-6, 1e9, 100, moves)? / libm::sqrt(1.0 + terms.ridge))
-}
-
-/// Whether a model took this reward as 0 at a point with these moments before, from how far its mean moved.
-fn is_truncated(before: Moments, mean: f64, reward: f64, ridge: f64) -> bool {
-    let admitted = before.mean + (mean - before.mean) * (before.variance + ridge) / before.variance;
-    admitted.abs() < (admitted - reward).abs()
-}
-
-/// Rounds behind the rows of `mean_after_round`.
-const MEANS_AFTER: [u64; 4] = [1, 2, 10, 25];
-
-pub fn sequences(file: &Value) -> Read<Value> {
-    let runs = file["runs"].as_object().into_iter().flatten().map(|(name, run)| Ok((name.clone(), play(file, run, name)?)));
-    Ok(json!({ "runs": runs.collect::<Read<serde_json::Map<String, Value>>>()? }))
-}
-
-fn play(file: &Value, run: &Value, name: &str) -> Read<Value> {
-    let [scale, laplace_scale] = all(run, ["params/scale", "params/laplace_scale"])?;
-    let (policy, noise) = match name.split_once('_') {
-        Some((policy, "ldp")) => (policy, Noise::Laplace(laplace_scale)),
-        Some((policy, "heavy")) => (policy, Noise::Heavy),
-        Some((policy, _)) => (policy, Noise::Bounded),
-        None => return Err(format!("`{name}` names no policy and noise").into()),
-    };
-    let policy = if policy.ends_with("gp") { format!("{policy}-ucb") } else { format!("{policy}-gp-ucb") };
-    let mut row = run["params"].clone();
-    ["B", "delta", "approx_eps", "T"].into_iter().for_each(|key| row[key] = file[key].clone());
-    let terms = Terms::read(&row, noise)?;
-    let (points, users): (_, Option<u64>) = (line(file, "X")?, get(run, "k")?);
-    let (n, epoch) = (points.n_points(), users.unwrap_or(1).max(1));
-    let draws = format!("noise/{}", get::<String>(run, "noise")?);
-    let (values, draws) = (list(file, "f", n)?, list(file, &draws, terms.rounds as usize)?);
-    let gram = tabulated(KernelGram::new(kernel(file)?, points.clone()));
-    let dictionary: Vec<f64> = get(file, "dictionary")?;
-    let maker = terms.maker(&policy, (kernel(file)?, points), (scale, &dictionary, users))?;
-    let mut epochs = users.map(|users| Epochs::new(&gram, terms.ridge, &dictionary, users as usize));
-    let mut screen = screen(maker.as_ref())?;
-    let mut policy = maker.make(&terms.setting())?;
-    let (mut played, mut truncated, mut means_after) = (Vec::new(), Vec::new(), Vec::new());
-    let (mut chosen, mut distances) = (Vec::new(), Vec::new());
-    for (round, draw) in (1u64..).zip(draws) {
-        let (point, beta) = ask(policy.as_mut(), screen.as_mut(), None)?;
-        ensure(beta.is_some() || (round - 1) % epoch != 0, "the first round of an epoch is not scored")?;
-        let (before, reward) = (scores(policy.as_mut())?.exact(point), values[point] + draw);
-        policy.update(point, &released(reward)?);
-        let model = scores(policy.as_mut())?;
-        if is_truncated(before, model.exact(point).mean, reward, terms.ridge) {
-            truncated.push(round);
-        }
-        played.push((point, beta));
-        if MEANS_AFTER.contains(&round) {
-            means_after.extend((0..n).map(|point| model.exact(point).mean));
-        }
-        if let Some(epochs) = &mut epochs
-            && let Some((medians, estimate)) = epochs.take(point, reward, model)?
-        {
-            distances.extend(medians);
-            chosen.push(estimate);
-        }
-    }
-    let model = scores(policy.as_mut())?;
-    let (means, variances): (Vec<f64>, Vec<f64>) = (0..n).map(|point| model.exact(point)).map(|m| (m.mean, m.variance)).unzip();
-    let idx: Vec<usize> = played.iter().map(|(point, _)| *point).collect();
-    let (epoch_points, betas): (Vec<usize>, Vec<f64>) =
-        played.into_iter().filter_map(|(point, beta)| Some((point, beta?))).unzip();
-    // Over a fixed dictionary the number of features, and with it beta, is the same from the second update on.
-    let mut found = stated(
-        json!({
-            "beta": betas,
-            "beta_first": betas.first(),
-            "beta_rest": farthest(&betas[1..], &run["beta_rest"]),
-            "epoch_points": epoch_points,
-            "chosen_j": chosen,
-            "r": distances,
-            "mean_after_round": means_after,
-            "truncated_rounds": truncated,
-        }),
-        run,
-    );
-    if name.starts_with("ata") {
-        // One level for all rounds: the dictionary is fixed.
-        found["b_tau"] = json!(level_over(&terms, model.basis_points().len())?);
-        found["theta_final"] = json!(theta(gram.as_ref(), model)?);
-    }
-    (found["idx"], found["mean_final"], found["var_final"]) = (json!(idx), json!(means), json!(variances));
     Ok(found)
 }
 
-/// Of numbers that are all one, that which is farthest from what the file states.
-fn farthest(numbers: &[f64], stated: &Value) -> Value {
-    let distance = |x: &f64| (x - stated.as_f64().unwrap_or(f64::NAN)).abs();
-    json!(numbers.iter().max_by(|a, b| distance(a).total_cmp(&distance(b))))
+/// The printed sigmas, those of concentrated and Gaussian accounting at squared norm L, and the spectra.
+fn gaussian(row: &Value) -> Read<Value> {
+    let (rounds, (epsilon, delta), (m, zeta, l)) = (whole(row, "T", ROUNDS)?, budget(row, "alpha beta")?, (36, 0.1, 2.0));
+    let (a, b, rho, mu) = (epsilon.get(), delta.get(), zcdp::textbook_rho(epsilon, delta), gdp_mu(epsilon, delta));
+    let n = dubey2021::nodes_printed(rounds);
+    let all = f64::from(n);
+    let (x, u) = (dubey2021_local::sigma_gram(a, b), dubey2021_local::sigma_reward_bounded(1.0, a, b));
+    let mut local = local_spectrum((x, u), m, rounds, zeta);
+    (local["sigma_x"], local["sigma_u"]) = (json!(x), json!(u));
+    let proof = dubey2021::sigma_of_the_proof(n, l, a, b);
+    Ok(json!({
+        "n": n,
+        "zcdp_rho": rho,
+        "gdp_mu": mu,
+        "local_replacement": dubey2021_local::corrected_sensitivities(1.0, a, b),
+        "sigma": {
+            "proof": proof,
+            "statement": dubey2021::sigma_of_the_statement(n, l, a, b),
+            "ss": dubey2021::sigma_right_power(n, l, a, b),
+            "zcdp": l * libm::sqrt(0.5 * all / rho),
+            "zcdp_repl": l * libm::sqrt(2.0 * all / (4.0 * rho)),
+            "gdp_repl": l * libm::sqrt(all) / mu,
+        },
+        "spectrum_proof_m36_zeta0.1": joint_spectrum(proof, m, rounds, zeta),
+        "local": local,
+    }))
 }
 
-/// The k estimates of `moma-gp-ucb` over a fixed dictionary, computed from the rewards that the policy is told.
-struct Epochs {
-    posterior: SketchedPosterior,
-    k: usize,
-    /// Rewards of the current epoch.
-    rewards: Vec<f64>,
-    /// Sums of each user's rewards at each visited point.
-    sums: Vec<f64>,
+/// Betas and levels of the policies, under Laplace noise where the row states a budget.
+fn local(row: &Value) -> Read<Value> {
+    let epsilon: Option<f64> = get(row, "eps")?;
+    let (terms, bounded) = (Terms::read(row, epsilon.is_none(), epsilon)?, Terms::read(row, false, None)?);
+    let tgp = |at: &Value| terms.standing("tgp-ucb", whole(at, "t", ROUNDS)?, get(at, "info")?)?.beta();
+    // The largest reward that a round admits.
+    let level = |round: u64| {
+        last_true(1e-6, 1e9, |reward| {
+            let mut player = terms.standing("tgp-ucb", round, 1.0)?;
+            player.tell(0, reward)?;
+            Ok(0.0 < player.model()?.exact(0).mean)
+        })
+    };
+    Ok(json!({
+        "laplace_scale": terms.setting.released.laplace_scale.unwrap_or(0.0),
+        "igp": [bounded.standing("igp-ucb", 1, 0.0)?.beta()?, bounded.standing("igp-ucb", 10, 3.0)?.beta()?],
+        "tgp_b": LEVELS.into_iter().map(level).collect::<Read<Vec<f64>>>()?,
+        "tgp_beta": each(row, "tgp_beta", |at| Ok(json!({ "beta": tgp(at)? })))?,
+        "ata_b": FEATURES[1..].iter().map(|&m| terms.level_over(m)).collect::<Read<Vec<f64>>>()?,
+        "ata_beta": terms.betas("ata-gp-ucb", None)?,
+        "moma_beta": terms.betas("moma-gp-ucb", Some(3))?,
+        "q": terms.inclusion()?,
+        // The users of an epoch where no `k` is stated.
+        "k": (terms.plan("moma-gp-ucb", 1.0, &[], None)?.patience)(terms.setting.facts.rounds),
+    }))
 }
 
-impl Epochs {
-    fn new(gram: &Arc<dyn GramSource>, ridge: f64, dictionary: &[f64], k: usize) -> Self {
-        let bound = ExactPosterior::prior_bound(gram.as_ref());
-        let mut posterior = SketchedPosterior::new(Arc::clone(gram), bound, ridge, true);
-        posterior.set_dictionary(dictionary.iter().map(|&point| point as u32).collect(), None);
-        posterior.refresh();
-        Self { posterior, k, rewards: Vec::new(), sums: Vec::new() }
-    }
+pub fn sequences(file: &Value, _: &Value) -> Read<Value> {
+    let runs = file["runs"].as_object().into_iter().flatten().map(|(name, run)| Ok((name.clone(), play(file, run, name)?)));
+    Ok(json!({ "runs": runs.collect::<Read<Value>>()? }))
+}
 
-    /// Takes one reward; at the end of an epoch, the median distances and the estimate whose means the policy's model has.
-    fn take(&mut self, point: usize, reward: f64, model: &dyn ScoreModel) -> Read<Option<(Vec<f64>, usize)>> {
-        let (posterior, k) = (&mut self.posterior, self.k);
-        self.rewards.push(reward);
-        if self.rewards.len() < k {
-            return Ok(None);
+fn play(file: &Value, run: &Value, name: &str) -> Read<Value> {
+    let (policy, noise) = name.split_once('_').ok_or_else(|| format!("`{name}` names no policy and noise"))?;
+    let policy = if policy.ends_with("gp") { format!("{policy}-ucb") } else { format!("{policy}-gp-ucb") };
+    let mut row = run["params"].clone();
+    ["B", "delta", "approx_eps", "T"].into_iter().for_each(|key| row[key] = file[key].clone());
+    let ([scale, ridge], users): (_, Option<u64>) = (numbers(&row, "scale lam")?, get(run, "k")?);
+    let terms = Terms::read(&row, noise == "heavy", get(&row, "eps")?)?;
+    let (points, (_, dictionary, table)) = (points(file, "X")?, features(file, "dictionary")?);
+    let (n, m, k) = (points.n_points(), table.n_features, users.unwrap_or(1).max(1));
+    ensure(m == dictionary.len(), "the dictionary is not of full rank")?;
+    let draws = format!("noise/{}", get::<String>(run, "noise")?);
+    let (values, draws) = (shaped(file, "f", (n, 1))?, shaped(file, &draws, (terms.setting.facts.rounds as usize, 1))?);
+    let plan = terms.plan(&policy, scale, &dictionary, users)?;
+    let mut player = terms.player(&plan, kernel(&file["kernel"])?, points)?;
+    // V over epochs, and of each user of an epoch the sum of reward times features.
+    let (mut v, mut sums) = (vec![0.0; m * m], vec![vec![0.0; m]; k as usize]);
+    (0..m).for_each(|i| v[i * m + i] = ridge);
+    let (mut idx, mut epoch_points, mut betas, mut truncated, mut means_after) = (vec![], vec![], vec![], vec![], vec![]);
+    let (mut chosen, mut distances) = (Vec::new(), Vec::new());
+    for (round, draw) in (1u64..).zip(draws) {
+        let (user, (point, beta)) = ((round - 1) % k, player.ask(None)?);
+        ensure(beta.is_some() || user != 0, "the first round of an epoch is not scored")?;
+        let (before, reward) = (player.model()?.exact(point), values[point] + draw);
+        player.tell(point, reward)?;
+        let model = player.model()?;
+        let means: Vec<f64> = (0..n).map(|point| model.exact(point).mean).collect();
+        // Whether the model took this reward as 0, from how far its mean moved.
+        let admitted = before.mean + (means[point] - before.mean) * (before.variance + ridge) / before.variance;
+        if admitted.abs() < (admitted - reward).abs() {
+            truncated.push(round);
         }
-        let slot = posterior.visit(point);
-        posterior.follow(slot);
-        self.sums.resize(posterior.visits().n_distinct() * k, 0.0);
-        self.sums[slot * k..].iter_mut().zip(self.rewards.drain(..)).for_each(|(sum, reward)| *sum += reward);
-        let moments = posterior.moments(&self.sums, k);
-        let mut whitened = moments.clone();
-        posterior.whiten(&mut whitened);
-        let medians = median_distances(&(0..k).map(|user| whitened.column(user)).collect::<Vec<_>>());
-        let mut apart = |user: usize| {
-            let mut theta = moments.column(user);
-            posterior.solve(&mut theta);
-            posterior.set_theta(theta);
-            let points = 0..posterior.basis().n_points();
-            points.map(|point| (posterior.mean(point) - model.exact(point).mean).abs()).fold(0.0, f64::max)
-        };
-        let chosen = (0..k).find(|&user| apart(user) < 1e-12).ok_or("the policy's means are those of no estimate")?;
-        Ok(Some((medians, chosen)))
+        if let Some(beta) = beta {
+            epoch_points.push(point);
+            betas.push(beta);
+        }
+        idx.push(point);
+        add_scaled(&mut sums[user as usize], reward, table.row(point));
+        if user + 1 == k {
+            (0..m).for_each(|i| add_scaled(&mut v[i * m..(i + 1) * m], table.row(point)[i], table.row(point)));
+            let mut factor = v.clone();
+            cholesky(&mut factor, m)?;
+            let mut estimates = sums.clone();
+            estimates.iter_mut().for_each(|estimate| solve_lower(&factor, estimate));
+            distances.extend(if users.is_some() { median_distances(&estimates) } else { Vec::new() });
+            // The estimate whose means the model has.
+            estimates.iter_mut().for_each(|estimate| solve_lower_transposed(&factor, estimate));
+            let fits =
+                |theta: &Vec<f64>| means.iter().enumerate().all(|(x, mean)| (dot(table.row(x), theta) - mean).abs() < 1e-9);
+            chosen.extend(estimates.iter().position(fits));
+        }
+        if [1, 2, 10, 25].contains(&round) {
+            means_after.extend(means);
+        }
     }
-}
-
-/// `O L^{-1}` times the means of the dictionary's points, which are `L` times the weights of their coordinates.
-fn theta(gram: &dyn GramSource, model: &dyn ScoreModel) -> Read<Vec<f64>> {
-    let embedding = Embedding::of(model.basis_points(), |a, b| gram.entry(a as usize, b as usize));
-    let mut coordinates: Vec<f64> = embedding.points().iter().map(|&point| model.exact(point as usize).mean).collect();
-    solve_lower(embedding.factor(), &mut coordinates);
-    let rotation = embedding.rotation().ok_or("the covariance is not finite")?;
-    let rows = rotation.chunks_exact(embedding.m());
-    Ok(rows.map(|row| row.iter().zip(&coordinates).map(|(a, b)| a * b).sum()).collect())
+    let model = player.model()?;
+    let (means, variances) = super::gp::unzipped((0..n).map(|point| model.exact(point)));
+    // The features of the dictionary's points are the symmetric root of their covariance.
+    let mut root: Vec<f64> = dictionary.iter().flat_map(|&point| table.row(point).to_vec()).collect();
+    let mut theta: Vec<f64> = dictionary.iter().map(|&point| means[point]).collect();
+    cholesky(&mut root, m)?;
+    solve_spd(&root, &mut theta);
+    // Over a fixed dictionary the number of features, and with it beta, is the same from the second update on.
+    let distance = |x: &&f64| (**x - run["beta_rest"].as_f64().unwrap_or(f64::NAN)).abs();
+    let rest = betas[1..].iter().max_by(|a, b| distance(a).total_cmp(&distance(b)));
+    let level = if run["b_tau"].is_null() { None } else { Some(terms.level_over(dictionary.len())?) };
+    let found = json!({
+        "idx": idx,
+        "beta": betas,
+        "beta_first": betas.first(),
+        "beta_rest": rest,
+        "epoch_points": epoch_points,
+        "chosen_j": chosen,
+        "r": distances,
+        "mean_after_round": means_after,
+        "truncated_rounds": truncated,
+        "b_tau": level,
+        "theta_final": theta,
+        "mean_final": means,
+        "var_final": variances,
+    });
+    Ok(stated(found, run))
 }

@@ -2,7 +2,7 @@
 
 use super::bandit::unused;
 use super::joint::nodes_read;
-use super::read::{Read, all, budget, each, get, indices, list, matrix, shaped, size};
+use super::read::{ROUNDS, Read, SIZE, budget, each, get, indices, matrix, numbers, shaped, stated, whole};
 use privateer::oco::learner::dp_pofw::Pofw;
 use privateer::oco::learner::dp_tofw::Tofw;
 use privateer::oco::learner::local_md::mirror_step;
@@ -15,75 +15,53 @@ use privateer_config::error::Error;
 use privateer_numerics::linalg::{Norm, dot};
 use privateer_numerics::rng::Stream;
 use privateer_privacy::accounting::sensitivity::from_lq;
-use privateer_privacy::gradients::{BatchGradients, Choice, GeneralizedGaussian, PrefixGradients, Sample, Start};
-use privateer_privacy::gradients::{StoredSamples, VectorNoise, VertexChoice};
+use privateer_privacy::gradients::{
+    BatchGradients, Choice, GeneralizedGaussian, PrefixGradients, Sample, Start, StoredSamples, VectorNoise, VertexChoice,
+};
 use privateer_privacy::noise::Noise;
 use privateer_privacy::printed::{han2022_choice, han2022_tree};
 use privateer_privacy::streams::tree::Tree;
 use privateer_privacy::streams::{Factorisation, PrefixSums, Shape};
 use privateer_privacy::{Raw, gdp_mu};
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
+use std::collections::VecDeque;
 use std::sync::Arc;
 
 /// The norm of `p`, a number, its text, or "inf".
 fn norm(case: &Value) -> Read<Norm> {
-    let exponent = match &case["p"] {
-        Value::String(text) if text == "inf" => Some(f64::INFINITY),
-        Value::String(text) => text.parse().ok(),
-        other => other.as_f64(),
-    };
+    let exponent = case["p"].as_f64().or_else(|| case["p"].as_str()?.parse().ok());
     Ok(exponent.and_then(Norm::of).ok_or("`p` is not an exponent")?)
 }
 
-pub fn oracles(file: &Value) -> Read<Value> {
-    let (d, g) = matrix(file, "g")?;
-    let minimised = |case: &Value| {
-        let (norm, radius): (Norm, f64) = (norm(case)?, get(case, "radius")?);
-        let ball = LpBall::new(norm, radius, d);
-        let (mut vertices, mut values, mut duals) = (Vec::new(), Map::new(), Map::new());
-        for (at, g) in g.chunks_exact(d).enumerate() {
-            let mut v = vec![0.0; d];
-            ball.minimise(g, &mut v);
-            // Entry by entry: their scales differ.
-            values.insert(at.to_string(), json!(dot(g, &v)));
-            duals.insert(at.to_string(), json!(-radius * norm.dual().size(g)));
-            vertices.push(v);
-        }
-        Ok(json!({ "v": vertices, "value": values, "dual_norm_times_minus_r": duals }))
-    };
-    Ok(json!({ "cases": each(file, "cases", minimised)? }))
+pub fn oracle(file: &Value, case: &Value) -> Read<Value> {
+    let ((d, g), norm, [radius]) = (matrix(file, "g")?, norm(case)?, numbers(case, "radius")?);
+    let (ball, rows) = (LpBall::new(norm, radius, d), g.chunks_exact(d));
+    let mut v = vec![0.0; g.len()];
+    ball.minimise_rows(&g, &mut v);
+    Ok(json!({
+        "value": rows.clone().zip(v.chunks_exact(d)).map(|(g, v)| dot(g, v)).collect::<Vec<f64>>(),
+        "dual_norm_times_minus_r": rows.map(|g| -radius * norm.dual().size(g)).collect::<Vec<f64>>(),
+        "v": v,
+    }))
 }
 
-/// Draws that a file states, one after the other; zeros past the end.
+/// Draws that a file states, one after the other; zeros past the end, and for one of another length.
 #[derive(Debug)]
-struct Stored {
-    width: usize,
-    draws: Vec<f64>,
-    at: usize,
-}
-
-impl Stored {
-    fn new(width: usize, draws: Vec<f64>) -> Box<Self> {
-        Box::new(Self { width, draws, at: 0 })
-    }
-}
+struct Stored(VecDeque<Vec<f64>>);
 
 impl VectorNoise for Stored {
     fn draw(&mut self, _stream: &mut Stream, out: &mut [f64]) {
-        match self.draws.get(self.at..self.at + self.width) {
-            Some(draw) if draw.len() == out.len() => out.copy_from_slice(draw),
+        match self.0.pop_front() {
+            Some(draw) if draw.len() == out.len() => out.copy_from_slice(&draw),
             _ => out.fill(0.0),
         }
-        self.at += self.width;
     }
 }
 
 /// Noisy prefix sums of vectors by the tree, low-bit form.
-pub fn prefixes(file: &Value) -> Read<Value> {
-    let (d, z) = matrix(file, "z")?;
-    let n = z.len() / d;
-    let mut draws = shaped(file, "noise", (n, d))?.chunks_exact(d).map(<[f64]>::to_vec).collect();
-    let tree: Arc<dyn Factorisation> = Arc::new(Tree::new(n as u64));
+pub fn prefixes(file: &Value, _: &Value) -> Read<Value> {
+    let ((d, z), mut draws) = (matrix(file, "z")?, get(file, "noise")?);
+    let tree: Arc<dyn Factorisation> = Arc::new(Tree::new((z.len() / d) as u64));
     let (mut sums, mut prefix) = (PrefixSums::new(&tree, Shape::Vector(d), 1.0), Vec::new());
     for z in z.chunks_exact(d) {
         sums.add(Raw::seal(z));
@@ -96,54 +74,42 @@ pub fn prefixes(file: &Value) -> Read<Value> {
 
 /// Dual exponent, exponent, multiplier and kappa of the smooth norm.
 fn smooth(row: &Value) -> Read<(f64, f64, f64, f64)> {
-    let (q, d) = (norm(row)?.dual().exponent(), size(row, "d")?);
-    if 2.0 <= q {
-        let (exponent, kappa) = han2022_tree::lemma_3_2_corrected(q, d);
-        return Ok((q, exponent, 1.0, kappa));
+    let (q, d) = (norm(row)?.dual().exponent(), whole(row, "d", SIZE)?);
+    let ((exponent, kappa), (multiplier, square)) = (han2022_tree::lemma_3_2_corrected(q, d), han2022_tree::lemma_3_3(q, d));
+    Ok(if 2.0 <= q { (q, exponent, 1.0, kappa) } else { (q, 2.0, multiplier, square) })
+}
+
+pub fn law(_: &Value, row: &Value) -> Read<Value> {
+    let ((q, exponent, multiplier, kappa), (d, mut y)) = (smooth(row)?, matrix(row, "direction")?);
+    let (law, squares) = (GeneralizedGaussian::new(exponent, multiplier, 1.0), shaped(row, "r2", (y.len() / d, 1))?);
+    for (y, square) in y.chunks_exact_mut(d).zip(squares) {
+        law.scale(square.sqrt(), y);
     }
-    let (multiplier, kappa) = han2022_tree::lemma_3_3(q, d);
-    Ok((q, 2.0, multiplier, kappa))
+    let norm = Norm::of(exponent).ok_or("the exponent is below 1")?;
+    let squares: Vec<f64> = y.chunks(d).map(|y| (multiplier * norm.size(y)).powi(2)).collect();
+    Ok(json!({
+        "q": q,
+        "plus_exponent": exponent,
+        "plus_multiplier": multiplier,
+        "kappa": kappa,
+        "y": y,
+        "plus_norm_squared_of_y": squares,
+    }))
 }
 
-pub fn law(file: &Value) -> Read<Value> {
-    let row = |row: &Value| {
-        let ((q, exponent, multiplier, kappa), (d, mut y)) = (smooth(row)?, matrix(row, "direction")?);
-        let law = GeneralizedGaussian::new(exponent, multiplier, 1.0);
-        let squares = list(row, "r2", y.len() / d)?;
-        for (y, square) in y.chunks_exact_mut(d).zip(squares) {
-            law.scale(square.sqrt(), y);
-        }
-        let norm = Norm::of(exponent).ok_or("the exponent is below 1")?;
-        let squares: Vec<f64> = y.chunks(size(row, "d")?).map(|y| (multiplier * norm.size(y)).powi(2)).collect();
-        Ok(json!({
-            "q": q,
-            "plus_exponent": exponent,
-            "plus_multiplier": multiplier,
-            "kappa": kappa,
-            "y": y,
-            "plus_norm_squared_of_y": squares,
-        }))
-    };
-    Ok(json!({ "rows": each(file, "rows", row)? }))
-}
-
-pub fn levels(file: &Value) -> Read<Value> {
-    let row = |row: &Value| {
-        let [n, d, beta, lipschitz, diameter] = all(row, ["n", "d", "beta", "L", "D"])?;
-        let ((epsilon, delta), (q, _, _, kappa)) = (budget(row, ["eps", "delta"])?, smooth(row)?);
-        let (n, e, p, s) = (n as u64, epsilon.get(), delta.get(), 2.0 * (beta * diameter + lipschitz));
-        let mu = gdp_mu(epsilon, delta);
-        let nodes = f64::from(n.max(1).ilog2() + 1);
-        Ok(json!({
-            "h": han2022_tree::levels(n),
-            "kappa": kappa,
-            "sigma_plus": han2022_tree::theorem_3_1(kappa, s, n, e, p),
-            "laplace_scale_t1": han2022_choice::laplace_scale(diameter, beta, lipschitz, n, 1, e, p),
-            "gdp_mu": mu,
-            "sigma_gdp": from_lq(s, q, d as usize) * nodes.sqrt() / mu,
-        }))
-    };
-    Ok(json!({ "rows": each(file, "rows", row)? }))
+pub fn levels(_: &Value, row: &Value) -> Read<Value> {
+    let [n, d, beta, lipschitz, diameter] = numbers(row, "n d beta L D")?;
+    let ((epsilon, delta), (q, _, _, kappa)) = (budget(row, "eps delta")?, smooth(row)?);
+    let (n, e, p, s) = (n as u64, epsilon.get(), delta.get(), 2.0 * (beta * diameter + lipschitz));
+    let (mu, nodes) = (gdp_mu(epsilon, delta), f64::from(n.max(1).ilog2() + 1));
+    Ok(json!({
+        "h": han2022_tree::levels(n),
+        "kappa": kappa,
+        "sigma_plus": han2022_tree::theorem_3_1(kappa, s, n, e, p),
+        "laplace_scale_t1": han2022_choice::laplace_scale(diameter, beta, lipschitz, n, 1, e, p),
+        "gdp_mu": mu,
+        "sigma_gdp": from_lq(s, q, d as usize) * nodes.sqrt() / mu,
+    }))
 }
 
 struct Samples {
@@ -155,12 +121,7 @@ struct Samples {
 impl Samples {
     fn read(file: &Value) -> Read<Self> {
         let (dimension, x) = matrix(file, "X")?;
-        let y = list(file, "y", x.len() / dimension)?;
-        Ok(Self { dimension, x, y })
-    }
-
-    fn shape(&self) -> (usize, usize) {
-        (self.y.len(), self.dimension)
+        Ok(Self { y: shaped(file, "y", (x.len() / dimension, 1))?, dimension, x })
     }
 
     fn sealed(&self) -> impl Iterator<Item = Raw<Sample<'_>>> {
@@ -174,9 +135,9 @@ fn gradient(case: &Value) -> Read<Arc<LinearModel>> {
     Ok(Arc::new(LinearModel { loss: Arc::new(Squared { clip }) }))
 }
 
-pub fn baselines(file: &Value) -> Read<Value> {
+pub fn baselines(file: &Value, _: &Value) -> Read<Value> {
     let mirror = |case: &Value| {
-        let ([eta, rad], dual): (_, Vec<f64>) = (all(case, ["eta", "rad"])?, get(case, "dual")?);
+        let ([eta, rad], dual): (_, Vec<f64>) = (numbers(case, "eta rad")?, get(case, "dual")?);
         let mut u = vec![0.0; dual.len()];
         mirror_step(norm(case)?, eta, rad, &dual, &mut u);
         Ok(json!({ "u": u }))
@@ -189,12 +150,19 @@ pub fn baselines(file: &Value) -> Read<Value> {
 }
 
 fn frank_wolfe_in_batches(case: &Value) -> Read<Value> {
-    let samples = Samples::read(case)?;
-    let (n, d) = samples.shape();
-    let [lr, radius, kappa, lipschitz, beta, epsilon, delta] = all(case, ["lr", "radius", "kappa", "L", "beta", "eps", "delta"])?;
+    let (samples, mut first): (_, VecDeque<Vec<f64>>) = (Samples::read(case)?, get(case, "noise")?);
+    let (n, d) = (samples.y.len() as f64, samples.dimension);
+    let [lr, radius, kappa, lipschitz, beta, epsilon, delta] = numbers(case, "lr radius kappa L beta eps delta")?;
     let (plan, eta) = noisy_sfw::plan(n as u64, lr);
     let sigma = |s: f64| han2022_tree::sigma_plus(kappa, s, epsilon, delta);
-    let n = n as f64;
+    let later = first.split_off(first.len().min(1));
+    let set = Arc::new(LpBall::new(norm(case)?, radius, d));
+    let noises: (Box<dyn VectorNoise>, Box<dyn VectorNoise>) = (Box::new(Stored(first)), Box::new(Stored(later)));
+    let privatizer = BatchGradients::new(gradient(case)?, d, None, plan, f64::INFINITY, noises);
+    let (mut learner, mut streams) = (NoisySfw::new(privatizer, set, eta), LearnerStreams::new(unused(), unused()));
+    for sample in samples.sealed() {
+        learner.observe(sample, &mut streams)?;
+    }
     let found = json!({
         "eta": eta,
         "first": plan.first,
@@ -203,31 +171,20 @@ fn frank_wolfe_in_batches(case: &Value) -> Read<Value> {
         "sigma0": sigma(4.0 * lipschitz / n),
         "sigma1": sigma(4.0 * beta * eta * 2.0 * radius / n.sqrt()),
     });
-    let mut first = shaped(case, "noise", (plan.steps as usize + 1, d))?;
-    let later = first.split_off(d);
-    let set = Arc::new(LpBall::new(norm(case)?, radius, d));
-    let noises = (Stored::new(d, first) as Box<_>, Stored::new(d, later) as Box<_>);
-    let privatizer = BatchGradients::new(gradient(case)?, d, None, plan, f64::INFINITY, noises);
-    let (mut learner, mut streams) = (NoisySfw::new(privatizer, set, eta), LearnerStreams::new(unused(), unused()));
-    for sample in samples.sealed() {
-        learner.observe(sample, &mut streams)?;
-    }
     Ok(json!({ "plan": found, "theta": learner.iterate() }))
 }
 
 fn descent(case: &Value) -> Read<Value> {
     let samples = Samples::read(case)?;
-    let (n, d) = samples.shape();
-    let [lr, radius, lipschitz, epsilon, delta] = all(case, ["lr", "R", "L", "eps", "delta"])?;
+    let (n, d) = (samples.y.len(), samples.dimension);
+    let [lr, radius, lipschitz, epsilon, delta] = numbers(case, "lr R L eps delta")?;
     let sigma = (8.0 * (1.0 / delta).ln()).sqrt() * lipschitz / epsilon;
     let eta = noisy_sgd::step(lr, radius, lipschitz, n as u64, d, Some((epsilon, delta)));
-    let noise = shaped(case, "noise", (n * n - 1, d))?;
-    let mut stored = StoredSamples::new(gradient(case)?, d, None, Stored::new(d, noise));
+    let mut stored = StoredSamples::new(gradient(case)?, d, None, Box::new(Stored(get(case, "noise")?)));
     samples.sealed().for_each(|sample| stored.samples.keep(sample));
     let mut server = Descent::new(Arc::new(LpBall::new(Norm::MAX, radius, d)), eta);
-    let mut stream = unused();
     for at in indices(case, "index", n)? {
-        server.step(stored.gradient_of(at, server.theta(), &mut stream).ok_or("no such sample")?.value());
+        server.step(stored.gradient_of(at, server.theta(), &mut unused()).ok_or("no such sample")?.value());
     }
     server.finish();
     Ok(json!({ "plan": { "steps": n * n - 1, "sigma": sigma, "eta": eta }, "theta": server.answer() }))
@@ -241,69 +198,65 @@ fn start(case: &Value) -> Read<Start> {
     }
 }
 
-/// Shows samples to a learner: what each contributes without noise, directions, with noise or without, vertices and iterates.
+/// Shows samples to a learner: what each contributes without noise, the estimates without noise and the directions that the server
+/// followed, vertices and iterates.
 fn watched<L>(
     (mut learner, server): (L, fn(&L) -> &FrankWolfe),
     observe: impl Fn(&mut L, Raw<Sample<'_>>, &mut LearnerStreams) -> Result<(), Error>,
     (case, samples): (&Value, &Samples),
-    with_noise: bool,
 ) -> Read<Value> {
     let d = samples.dimension;
     let mut plain = PrefixGradients::new(1, gradient(case)?, d, start(case)?, None, None);
-    let (mut last, mut streams) = (vec![0.0; d], LearnerStreams::new(unused(), unused()));
-    let (mut g, mut directions, mut v, mut theta) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
-    for (round, (sample, again)) in (1..).zip(samples.sealed().zip(samples.sealed())) {
-        let sum = plain.release(server(&learner).query(), [again], &mut [&mut unused()])?.value().to_vec();
-        g.push(sum.iter().zip(&last).map(|(sum, last)| sum - last).collect::<Vec<f64>>());
-        // eta = 1/(t + 1) turns the sum into the estimate.
-        let estimate = sum.iter().map(|sum| sum * step_size(1.0, round)).collect();
-        last = sum;
+    let (mut sums, mut streams) = (vec![vec![0.0; d]], LearnerStreams::new(unused(), unused()));
+    let (mut directions, mut v, mut theta) = (Vec::new(), Vec::new(), Vec::new());
+    for (sample, again) in samples.sealed().zip(samples.sealed()) {
+        sums.push(plain.release(server(&learner).query(), [again], &mut [&mut unused()])?.value().to_vec());
         observe(&mut learner, sample, &mut streams)?;
         let server = server(&learner);
-        directions.push(if with_noise { server.direction.to_vec() } else { estimate });
+        directions.push(server.direction.to_vec());
         v.push(server.vertex.to_vec());
         theta.push(server.iterate().to_vec());
     }
-    let mut found = json!({ "d": directions, "v": v, "theta": theta });
-    if with_noise {
-        (found["g"], found["final"]) = (json!(g), json!(theta.last()));
-    }
-    Ok(found)
+    let by_entry = |pair: &[Vec<f64>]| pair[1].iter().zip(&pair[0]).map(|(sum, last)| sum - last).collect::<Vec<f64>>();
+    let g: Vec<_> = sums.windows(2).map(by_entry).collect();
+    // eta = 1/(t + 1) turns sums into estimates.
+    let scaled = |(t, sum): (u64, &Vec<f64>)| sum.iter().map(|sum| sum * step_size(1.0, t)).collect::<Vec<f64>>();
+    let estimates: Vec<_> = (1..).zip(&sums[1..]).map(scaled).collect();
+    Ok(json!({ "g": g, "estimates": estimates, "d": directions, "v": v, "final": theta.last(), "theta": theta }))
 }
 
-pub fn tree_runs(file: &Value) -> Read<Value> {
-    let samples = Samples::read(file)?;
-    let (n, d) = samples.shape();
-    let noise = shaped(file, "node_noise", (n, d))?;
-    let set: Arc<dyn ConstraintSet> = Arc::new(LpBall::new(norm(file)?, get(file, "radius")?, d));
-    let run = |case: &Value| {
-        let stored = Some((&Tree::new(n as u64) as _, Stored::new(d, noise.clone()) as _));
-        let privatizer = PrefixGradients::new(1, gradient(case)?, d, start(case)?, None, stored);
-        let learner = Tofw::new(privatizer, Arc::clone(&set), get(case, "lr")?);
-        let observe = |learner: &mut Tofw, sample: Raw<Sample<'_>>, streams: &mut LearnerStreams| {
-            learner.observe_all(vec![sample], std::slice::from_mut(streams))
-        };
-        watched((learner, |learner| &learner.server), observe, (case, &samples), true)
+pub fn tree_run(file: &Value, case: &Value) -> Read<Value> {
+    let (samples, [radius]) = (Samples::read(file)?, numbers(file, "radius")?);
+    let (n, d) = (samples.y.len(), samples.dimension);
+    let set: Arc<dyn ConstraintSet> = Arc::new(LpBall::new(norm(file)?, radius, d));
+    let tree = Tree::new(n as u64);
+    let stored = Some((&tree as &dyn Factorisation, Box::new(Stored(get(file, "node_noise")?)) as Box<dyn VectorNoise>));
+    let privatizer = PrefixGradients::new(1, gradient(case)?, d, start(case)?, None, stored);
+    let learner = Tofw::new(privatizer, set, get(case, "lr")?);
+    let observe = |learner: &mut Tofw, sample: Raw<Sample<'_>>, streams: &mut LearnerStreams| {
+        learner.observe_all(vec![sample], std::slice::from_mut(streams))
     };
-    Ok(json!({ "runs": each(file, "runs", run)? }))
+    Ok(stated(watched((learner, |learner| &learner.server), observe, (case, &samples))?, case))
 }
 
-pub fn choice_runs(file: &Value) -> Read<Value> {
-    let [diameter, beta, lipschitz, n, epsilon, delta] = all(&file["parameters"], ["D", "beta", "L", "n", "eps", "delta"])?;
-    let base_scale = han2022_choice::laplace_scale(diameter, beta, lipschitz, n as u64, 1, epsilon, delta);
-    let samples = Samples::read(file)?;
-    let (n, d) = samples.shape();
-    let noise = shaped(file, "unit_laplace", (n, 2 * d))?;
-    let set: Arc<dyn ConstraintSet> = Arc::new(LpBall::new(Norm::MAX.dual(), get(file, "radius")?, d));
+pub fn choice_runs(file: &Value, _: &Value) -> Read<Value> {
+    let [diameter, beta, lipschitz, epsilon, delta] = numbers(&file["parameters"], "D beta L eps delta")?;
+    let n = whole(file, "parameters/n", ROUNDS)?;
+    let base_scale = han2022_choice::laplace_scale(diameter, beta, lipschitz, n, 1, epsilon, delta);
+    let (samples, [radius]) = (Samples::read(file)?, numbers(file, "radius")?);
+    let noise: Vec<Vec<f64>> = get(file, "unit_laplace")?;
+    let set: Arc<dyn ConstraintSet> = Arc::new(LpBall::new(Norm::MAX.dual(), radius, samples.dimension));
     let run = |case: &Value| {
         let choice = get::<Option<f64>>(case, "scale_multiplier")?.map_or(Choice::Exact, |multiplier| {
-            let scale = multiplier * base_scale;
-            Choice::Noisy(Stored::new(2 * d, noise.iter().map(|noise| noise * scale).collect()))
+            let scaled = |noise: &Vec<f64>| noise.iter().map(|noise| noise * (multiplier * base_scale)).collect();
+            Choice::Noisy(Box::new(Stored(noise.iter().map(scaled).collect())))
         });
         let vertices = set.vertices().ok_or("the ball lists no vertices")?;
-        let privatizer = VertexChoice::new(gradient(case)?, d, start(case)?, None, vertices, choice);
+        let privatizer = VertexChoice::new(gradient(case)?, samples.dimension, start(case)?, None, vertices, choice);
         let learner = Pofw::new(privatizer, Arc::clone(&set), 1.0);
-        watched((learner, |learner| &learner.server), Pofw::observe, (case, &samples), false)
+        let mut found = watched((learner, |learner| &learner.server), Pofw::observe, (case, &samples))?;
+        found["d"] = found["estimates"].take();
+        Ok(stated(found, case))
     };
     Ok(json!({ "base_scale_t1": base_scale, "runs": each(file, "runs", run)? }))
 }

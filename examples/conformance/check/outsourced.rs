@@ -1,35 +1,32 @@
 //! Outsourced optimization [Kharkovskii2020]: curators (the threshold omega, centring, lifting, released inputs, grids), and the
 //! modeler's posteriors and sequences of GP-UCB.
 
-use super::bandit::{ask, problem, registered, released, screen, setting};
-use super::read::{Read, all, each, ensure, get, indices, list, matrix, points, shaped, size};
+use super::bandit::{Player, problem, registered, setting};
+use super::gp::{posterior, unzipped};
+use super::read::{Read, SIZE, each, ensure, get, indices, kernel, matrix, numbers, points, shaped, whole};
 use privateer::env::test_function::branin;
-use privateer_gp::kernel::{Kernel, Lengthscales, squared_exponential::SquaredExponential};
-use privateer_gp::posterior::{ExactPosterior, Posterior};
+use privateer_gp::Points;
+use privateer_gp::posterior::Posterior;
 use privateer_gp::score::{Moments, lowest_within_tie};
-use privateer_gp::{KernelGram, Points};
 use privateer_numerics::linalg::eigen_symmetric;
 use privateer_privacy::curator::Inputs;
-use privateer_privacy::curator::projection::{centred, lifted, released_inputs, singular_values};
+use privateer_privacy::curator::projection::{self, lifted, released_inputs, singular_values};
 use privateer_privacy::printed::kharkovskii2020::{grid_singular_value, omega, omega_as_printed};
 use serde_json::{Value, json};
 use std::sync::Arc;
 
-pub fn thresholds(file: &Value) -> Read<Value> {
-    let row = |row: &Value| {
-        let [r, epsilon, delta] = all(row, ["r", "eps", "delta"])?;
-        Ok(json!({ "root": omega(r as u32, epsilon, delta), "printed": omega_as_printed(r as u32, epsilon, delta) }))
-    };
-    Ok(json!({ "rows": each(file, "rows", row)? }))
+pub fn thresholds(_: &Value, row: &Value) -> Read<Value> {
+    let [r, epsilon, delta] = numbers(row, "r eps delta")?;
+    Ok(json!({ "root": omega(r as u32, epsilon, delta), "printed": omega_as_printed(r as u32, epsilon, delta) }))
 }
 
-pub fn curators(file: &Value) -> Read<Value> {
-    Ok(json!({ "cases": each(file, "cases", curated)? }))
+fn centred((d, x): (usize, Vec<f64>)) -> (usize, Vec<f64>) {
+    (d, projection::centred(&Inputs::new(d, Arc::new(x))))
 }
 
-fn curated(case: &Value) -> Read<Value> {
-    let ((d, x), (r, _), [epsilon, delta]) = (matrix(case, "X")?, matrix(case, "M")?, all(case, ["eps", "delta"])?);
-    let centred = centred(&Inputs::new(d, Arc::new(x)));
+pub fn curated(_: &Value, case: &Value) -> Read<Value> {
+    let ((d, centred), [epsilon, delta]) = (centred(matrix(case, "X")?), numbers(case, "eps delta")?);
+    let r = matrix(case, "M")?.0;
     let singular = singular_values(&centred, d).ok_or("an input is not finite")?;
     let least = *singular.last().ok_or("no singular value")?;
     let omega = omega(r as u32, epsilon, delta);
@@ -56,17 +53,17 @@ fn added(centred: &[f64], d: usize, omega: f64) -> Read<Vec<f64>> {
     let product = |i: usize, j: usize| centred.chunks_exact(d).map(|row| row[i] * row[j]).sum();
     let gram: Vec<f64> = (0..d * d).map(|at| product(at / d, at % d)).collect();
     let map = eigen_symmetric(&gram, d).ok_or("no eigenvalues")?.function(|value| 1.0 + omega / value.max(0.0).sqrt());
-    let row = |row: &[f64]| (0..d).map(|c| (0..d).map(|k| row[k] * map[k * d + c]).sum()).collect::<Vec<f64>>();
-    Ok(centred.chunks_exact(d).flat_map(row).collect())
+    // By a factor sqrt(r) the released inputs are a product of matrices.
+    Ok(released_inputs(centred, d, &map, d).into_iter().map(|x| x * (d as f64).sqrt()).collect())
 }
 
-pub fn grids(file: &Value) -> Read<Value> {
-    let (m, norm): (_, f64) = (size(file, "m")?, get(file, "max_norm")?);
+pub fn grids(file: &Value, _: &Value) -> Read<Value> {
+    let (m, norm): (_, f64) = (whole(file, "m", SIZE)?, get(file, "max_norm")?);
     let a = norm / std::f64::consts::SQRT_2;
-    let grid = Points::grid(2, m, -a, a);
-    let singular = singular_values(&centred(&Inputs::new(2, Arc::clone(grid.coordinates()))), 2).ok_or("not finite")?;
+    let (_, centred) = centred((2, Points::grid(2, m, -a, a).coordinates().to_vec()));
+    let singular = singular_values(&centred, 2).ok_or("not finite")?;
     let row = |row: &Value| {
-        let [log_epsilon, delta] = all(row, ["log_eps", "delta"])?;
+        let [log_epsilon, delta] = numbers(row, "log_eps delta")?;
         let largest = |formula: fn(u32, f64, f64) -> f64| {
             (1..1000u32).take_while(|&r| formula(r, log_epsilon.exp(), delta) <= singular[1]).last().unwrap_or(0)
         };
@@ -77,67 +74,35 @@ pub fn grids(file: &Value) -> Read<Value> {
     Ok(json!({ "singular_values": singular, "closed_form_value": closed, "largest_r": largest_r }))
 }
 
-/// Points on a side of the grid that the paper takes.
-const SIDE: usize = 20;
-
-/// Branin as an outsourced problem: a grid of its inputs, scaled to a largest norm.
-pub fn branin(file: &Value) -> Read<Value> {
-    let (form, points) = (&branin::BRANIN.textbook, points(file, "X")?);
-    ensure(points.dimension() == 2, "`X` is not of two columns")?;
-    // Both ends of the box are on the grid.
-    let along = |axis: usize, i: usize| {
-        let (lo, hi) = (form.domain)(axis);
-        lo + (hi - lo) * i as f64 / (SIDE - 1) as f64
-    };
-    let grid: Vec<f64> = (0..SIDE * SIDE).flat_map(|at| [along(0, at / SIDE), along(1, at % SIDE)]).collect();
-    let best = grid.chunks_exact(2).map(|point| form.value(point)).fold(f64::NEG_INFINITY, f64::max);
-    let mut rows = centred(&Inputs::new(2, Arc::new(grid)));
+/// Branin as an outsourced problem: its maximum on the paper's grid of 20 x 20, and those inputs scaled to a largest norm.
+pub fn branin(file: &Value, _: &Value) -> Read<Value> {
+    let (form, (d, x)) = (&branin::BRANIN.textbook, matrix(file, "X")?);
+    ensure(d == 2, "`X` is not of two columns")?;
+    let values = |x: &[f64]| x.chunks_exact(2).map(|point| form.value(point)).collect::<Vec<f64>>();
+    let grid = Points::grid_in(&[(form.domain)(0), (form.domain)(1)], 20).coordinates().to_vec();
+    let best = values(&grid).into_iter().fold(f64::NEG_INFINITY, f64::max);
+    let (_, rows) = centred((2, grid));
     let largest = rows.chunks_exact(2).map(|row| row[0].hypot(row[1])).fold(0.0, f64::max);
-    rows.iter_mut().for_each(|x| *x *= 25.0 / largest);
-    let values: Vec<f64> = (0..points.n_points()).map(|point| form.value(points.point(point))).collect();
-    Ok(json!({
-        "minus_f": values,
-        "max_minus_f_on_20x20": best,
-        "sigma_min_normalized_25": singular_values(&rows, 2).ok_or("not finite")?.last(),
-    }))
-}
-
-fn posterior(value: &Value, points: Points) -> Read<(Arc<dyn Kernel>, ExactPosterior)> {
-    let [l, variance, ridge] = all(value, ["l", "sigma_y2", "sigma_n2"])?;
-    ensure([l, variance, ridge].iter().all(|x| 0.0 < *x), "`l`, `sigma_y2` and `sigma_n2` must be positive")?;
-    let kernel: Arc<dyn Kernel> = Arc::new(SquaredExponential::new(Lengthscales::Isotropic(l), variance));
-    let gram = Arc::new(KernelGram::new(Arc::clone(&kernel), points));
-    Ok((kernel, ExactPosterior::new(gram, ridge)))
+    let least = singular_values(&rows, 2).and_then(|singular| singular.last().map(|least| least * 25.0 / largest));
+    Ok(json!({ "minus_f": values(&x), "max_minus_f_on_20x20": best, "sigma_min_normalized_25": least }))
 }
 
 /// Posteriors at all rows. A prior mean moves rewards and means alike.
-pub fn posteriors(file: &Value) -> Read<Value> {
-    let z = points(file, "Z")?;
+pub fn posteriors(file: &Value, set: &Value) -> Read<Value> {
+    let (z, [prior, ridge]) = (points(file, "Z")?, numbers(set, "prior_mean sigma_n2")?);
     let observed = indices(file, "observed", z.n_points())?;
-    let y = list(file, "y", observed.len())?;
-    let set = |set: &Value| {
-        let prior: f64 = get(set, "prior_mean")?;
-        let (_, mut posterior) = posterior(set, z.clone())?;
-        observed.iter().zip(&y).for_each(|(&point, y)| posterior.observe(point, y - prior));
-        let moments = posterior.all_moments().into_iter().map(|m| (m.mean + prior, m.variance));
-        let (mean, var): (Vec<f64>, Vec<f64>) = moments.unzip();
-        Ok(json!({ "mean": mean, "var": var }))
-    };
-    Ok(json!({ "sets": each(file, "sets", set)? }))
-}
-
-pub fn modelers(file: &Value) -> Read<Value> {
-    Ok(json!({ "sequences": each(file, "sequences", |run| sequence(file, run))? }))
+    let y = shaped(file, "y", (observed.len(), 1))?.into_iter().map(|y| y - prior);
+    let posterior = posterior((kernel(set)?, z, ridge), observed.into_iter().zip(y))?;
+    let moved = posterior.all_moments().into_iter().map(|m| Moments { mean: m.mean + prior, ..m });
+    let (mean, var) = unzipped(moved);
+    Ok(json!({ "mean": mean, "var": var }))
 }
 
 /// Every point scored in every round, for acquisitions that the library does not offer as well.
-fn sequence(file: &Value, run: &Value) -> Read<Value> {
-    let inputs = match run["space"].as_str() {
-        Some("original") => {
-            let x = points(file, "X")?;
-            Points::new(x.dimension(), centred(&Inputs::new(x.dimension(), Arc::clone(x.coordinates()))))
-        }
-        Some("projected") => points(file, "Z_projected")?,
+pub fn sequence(file: &Value, run: &Value) -> Read<Value> {
+    let (d, inputs) = match run["space"].as_str() {
+        Some("original") => centred(matrix(file, "X")?),
+        Some("projected") => matrix(file, "Z_projected")?,
         _ => return Err("`space` is neither `original` nor `projected`".into()),
     };
     let squared = match run["acq"].as_str() {
@@ -145,25 +110,20 @@ fn sequence(file: &Value, run: &Value) -> Read<Value> {
         Some("var") => true,
         _ => return Err("`acq` is neither `std` nor `var`".into()),
     };
-    let (n, exclude): (_, bool) = (inputs.n_points(), get(run, "exclude_queried")?);
-    let (f, mut noise, rounds): (_, Vec<f64>, _) = (list(file, "f", n)?, get(file, "noise")?, size(file, "rounds")?);
-    let [first, ..] = indices(file, "initial", n)?[..] else { return Err("`initial` is empty".into()) };
+    let (inputs, exclude): (_, bool) = (Points::new(d, inputs), get(run, "exclude_queried")?);
+    let (n, rounds, mut noise): (_, usize, Vec<f64>) = (inputs.n_points(), whole(file, "rounds", SIZE)?, get(file, "noise")?);
+    let (f, initial, [failure_prob, ridge]) =
+        (shaped(file, "f", (n, 1))?, indices(file, "initial", n)?, numbers(file, "delta_prime sigma_n2")?);
+    let first = *initial.first().ok_or("`initial` is empty")?;
     ensure(rounds < noise.len(), "`noise` is too short")?;
     noise.truncate(rounds + 1);
-    let [failure_prob, ridge] = all(file, ["delta_prime", "sigma_n2"])?;
-    let (kernel, mut posterior) = posterior(file, inputs.clone())?;
     let (mut points, mut values, mut betas) = (vec![first], Vec::new(), Vec::new());
-    posterior.observe(first, f[first] + noise[0]);
+    let mut posterior = posterior((kernel(file)?, inputs.clone(), ridge), [(first, f[first] + noise[0])].into_iter())?;
     // The registered policy plays the same points where it is the policy of the case; the starting point is the file's.
-    let mut registered = if squared || exclude {
-        None
-    } else {
-        let keys = json!({ "ridge": ridge, "failure_prob": failure_prob, "count_start": false, "beta": "theory" });
-        let maker = registered("gp-ucb", &keys, problem(inputs, Some(kernel), noise.len() as u64))?;
-        let (mut policy, screen) = (maker.make(&setting(1.0, None, noise.len() as u64))?, screen(maker.as_ref())?);
-        policy.update(first, &released(f[first] + noise[0])?);
-        Some((policy, screen))
-    };
+    let keys = json!({ "ridge": ridge, "failure_prob": failure_prob, "count_start": false, "beta": "theory" });
+    let maker = registered("gp-ucb", &keys)?.prepare(&problem(inputs, Some(kernel(file)?), noise.len() as u64))?;
+    let mut player = Player::new(maker.as_ref(), &setting(None, (1.0, None), noise.len() as u64)?.0)?;
+    player.tell(first, f[first] + noise[0])?;
     for (t, noise) in noise.iter().enumerate().skip(1) {
         let (t, pi) = (t as f64, std::f64::consts::PI);
         let beta = 2.0 * libm::log(n as f64 * t * t * pi * pi / (6.0 * failure_prob));
@@ -175,10 +135,10 @@ fn sequence(file: &Value, run: &Value) -> Read<Value> {
         betas.push(beta);
         points.push(point);
         posterior.observe(point, f[point] + noise);
-        if let Some((policy, screen)) = &mut registered {
-            let (played, _) = ask(policy.as_mut(), screen.as_mut(), None)?;
+        if !squared && !exclude {
+            let (played, _) = player.ask(None)?;
             ensure(played == point, &format!("gp-ucb plays {played} in round {t}, and the formulas {point}"))?;
-            policy.update(point, &released(f[point] + noise)?);
+            player.tell(point, f[point] + noise)?;
         }
     }
     let best = |values: &mut dyn Iterator<Item = f64>| values.fold(f64::NEG_INFINITY, f64::max);

@@ -29,17 +29,19 @@ pub fn get<T: DeserializeOwned>(value: &Value, key: &str) -> Read<T> {
     Ok(T::deserialize(at(value, key)).map_err(|error| format!("`{key}`: {error}"))?)
 }
 
-pub fn all<const N: usize>(value: &Value, keys: [&str; N]) -> Read<[f64; N]> {
+/// Reads the numbers at these keys, which spaces separate.
+pub fn numbers<const N: usize>(value: &Value, keys: &str) -> Read<[f64; N]> {
     let mut numbers = [0.0; N];
-    for (number, key) in numbers.iter_mut().zip(keys) {
+    for (number, key) in numbers.iter_mut().zip(keys.split(' ')) {
         *number = get(value, key)?;
     }
     Ok(numbers)
 }
 
-/// Reads a list of equally long rows of numbers, as (row length, numbers row by row).
+/// Reads a list of equally long rows of numbers, as (row length, numbers row by row); numbers alone are rows of one.
 pub fn matrix(value: &Value, key: &str) -> Read<(usize, Vec<f64>)> {
-    let rows: Vec<Vec<f64>> = get(value, key)?;
+    let column = get::<Vec<f64>>(value, key).map(|column| column.into_iter().map(|x| vec![x]).collect());
+    let rows: Vec<Vec<f64>> = column.or_else(|_| get(value, key))?;
     let width = rows.first().map_or(0, Vec::len);
     let is_matrix = width != 0 && rows.iter().all(|row| row.len() == width);
     if is_matrix { Ok((width, rows.concat())) } else { Err(format!("`{key}` is not a matrix of numbers").into()) }
@@ -51,33 +53,21 @@ pub fn shaped(value: &Value, key: &str, (n, width): (usize, usize)) -> Read<Vec<
     if fits { Ok(numbers) } else { Err(format!("`{key}` is {} x {found}, not {n} x {width}", numbers.len() / found).into()) }
 }
 
-pub fn list(value: &Value, key: &str, n: usize) -> Read<Vec<f64>> {
-    let numbers: Vec<f64> = get(value, key)?;
-    if numbers.len() == n { Ok(numbers) } else { Err(format!("`{key}` has {} numbers, not {n}", numbers.len()).into()) }
-}
-
 pub fn points(value: &Value, key: &str) -> Read<Points> {
     matrix(value, key).map(|(dimension, coordinates)| Points::new(dimension, coordinates))
 }
 
-pub fn line(value: &Value, key: &str) -> Read<Points> {
-    let coordinates: Vec<f64> = get(value, key)?;
-    if coordinates.is_empty() { Err(format!("`{key}` has no points").into()) } else { Ok(Points::new(1, coordinates)) }
-}
+/// The most rounds of a run.
+pub const ROUNDS: u64 = 1 << 40;
+/// The largest dimension, and the most features, nodes or arms.
+pub const SIZE: u64 = 4096;
 
-fn whole(value: &Value, key: &str, most: u64) -> Read<u64> {
+/// Reads a whole number from 1.
+pub fn whole<T: TryFrom<u64>>(value: &Value, key: &str, most: u64) -> Read<T> {
     let found: f64 = get(value, key)?;
     let is_whole = (1.0..=most as f64).contains(&found) && found.fract() == 0.0;
-    Ok(is_whole.then_some(found as u64).ok_or_else(|| format!("`{key}` is {found}, not a whole number from 1 to {most}"))?)
-}
-
-pub fn rounds(value: &Value, key: &str) -> Read<u64> {
-    whole(value, key, 1 << 40)
-}
-
-/// Reads a dimension, or a number of features, nodes or arms.
-pub fn size(value: &Value, key: &str) -> Read<usize> {
-    whole(value, key, 4096).map(|found| found as usize)
+    let read = is_whole.then(|| T::try_from(found as u64).ok()).flatten();
+    Ok(read.ok_or_else(|| format!("`{key}` is {found}, not a whole number from 1 to {most}"))?)
 }
 
 /// Reads indices below `n`; whole numbers may be written with a point.
@@ -87,27 +77,21 @@ pub fn indices(value: &Value, key: &str, n: usize) -> Read<Vec<usize>> {
     found.into_iter().map(|x| index(x).ok_or_else(|| format!("`{key}` has {x}, not an index below {n}").into())).collect()
 }
 
-pub fn budget(value: &Value, keys: [&str; 2]) -> Read<(Epsilon, Delta)> {
-    let [epsilon, delta] = all(value, keys)?;
+pub fn budget(value: &Value, keys: &str) -> Read<(Epsilon, Delta)> {
+    let [epsilon, delta] = numbers(value, keys)?;
     Ok((Epsilon::try_from(epsilon)?, Delta::try_from(delta)?))
 }
 
-/// Creates the squared exponential kernel of variance 1 and lengthscale `l`.
-pub fn squared_exponential(value: &Value) -> Read<SquaredExponential> {
-    lengthscales(value).map(|lengthscales| SquaredExponential::new(lengthscales, 1.0))
-}
-
-pub fn lengthscales(value: &Value) -> Read<Lengthscales> {
-    let l: f64 = get(value, "l")?;
-    if 0.0 < l { Ok(Lengthscales::Isotropic(l)) } else { Err("`l` is not positive".into()) }
-}
-
-/// Creates the kernel `{name: "se", l}` or `{name: "matern", l, nu}`.
+/// Creates the kernel `{name: "se", l, sigma_y2}` or `{name: "matern", l, nu}`; that of no name is squared exponential, its
+/// variance 1 unless stated.
 pub fn kernel(value: &Value) -> Read<Arc<dyn Kernel>> {
-    let kernel = &value["kernel"];
-    match kernel["name"].as_str() {
-        Some("se") => Ok(Arc::new(squared_exponential(kernel)?)),
-        Some("matern") => Ok(Arc::new(Matern::new(get(kernel, "nu")?, lengthscales(kernel)?, 1.0))),
+    let ([l], variance): (_, Option<f64>) = (numbers(value, "l")?, get(value, "sigma_y2")?);
+    let variance = variance.unwrap_or(1.0);
+    ensure(0.0 < l && 0.0 < variance, "`l` or `sigma_y2` is not positive")?;
+    let l = Lengthscales::Isotropic(l);
+    match value["name"].as_str().unwrap_or("se") {
+        "se" => Ok(Arc::new(SquaredExponential::new(l, variance))),
+        "matern" => Ok(Arc::new(Matern::new(get(value, "nu")?, l, variance))),
         _ => Err("the kernel is neither `se` nor `matern`".into()),
     }
 }
@@ -125,17 +109,13 @@ pub fn stated(mut found: Value, file: &Value) -> Value {
 }
 
 /// Returns the largest argument from `low` to `high` at which a monotone condition holds, by bisection: of exponents above 0.
-pub fn last_true(mut low: f64, mut high: f64, steps: usize, holds: impl Fn(f64) -> Read<bool>) -> Read<f64> {
-    for _ in 0..steps {
+pub fn last_true(mut low: f64, mut high: f64, holds: impl Fn(f64) -> Read<bool>) -> Read<f64> {
+    for _ in 0..100 {
         let middle = if 0.0 < low { libm::sqrt(low * high) } else { 0.5 * (low + high) };
         if middle <= low || high <= middle {
             break;
         }
-        if holds(middle)? {
-            low = middle;
-        } else {
-            high = middle;
-        }
+        *(if holds(middle)? { &mut low } else { &mut high }) = middle;
     }
     Ok(low)
 }
