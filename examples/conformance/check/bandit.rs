@@ -2,36 +2,28 @@
 
 use super::gp::features;
 use super::joint::{joint_spectrum, local_spectrum};
-use super::read::{ROUNDS, Read, budget, each, ensure, get, kernel, last_true, numbers, points, shaped, stated, whole};
+use super::read::*;
 use privateer::engine::decide;
-use privateer::policy::moma_gp_ucb::median_distances;
-use privateer::policy::{KnownInputs, Policy, PolicyMaker, PolicyPlan, PolicyStreams, Problem, Proposal, Setting, SharedInputs};
-use privateer::registry::{MECHANISMS, POLICIES, find};
+use privateer::policy::{KnownInputs, PolicyMaker, PolicyPlan, PolicyStreams, Proposal, SharedInputs};
+use privateer::registry::{POLICIES, find};
 use privateer_backend::{Backend, Cpu, Screen};
 use privateer_config::error::Sources;
 use privateer_config::params::{Args, Entry, Node, Sink, Table, Value as Written};
-use privateer_gp::kernel::{Kernel, Lengthscales, linear::LinearKernel, squared_exponential::SquaredExponential};
+use privateer_gp::kernel::squared_exponential::SquaredExponential;
 use privateer_gp::score::{Candidates, ScoreModel, TrialScore};
-use privateer_gp::{KernelGram, Points, tabulated};
-use privateer_numerics::linalg::{add_scaled, cholesky, dot, solve_lower, solve_lower_transposed, solve_spd};
-use privateer_numerics::rng::{Purpose, Stream, Streams};
+use privateer_numerics::linalg::{add_scaled, solve_lower, solve_lower_transposed, solve_spd};
+use privateer_numerics::rng::{Purpose, Streams};
 use privateer_privacy::accounting::zcdp;
-use privateer_privacy::printed::{dubey2021, dubey2021_local};
-use privateer_privacy::{Budget, Calibration, Channel, Query, Raw, Released, Request, RewardFacts, Signal, gdp_mu};
-use serde_json::{Value, json};
-use std::sync::Arc;
+use privateer_privacy::mechanism::{laplace, none};
+use privateer_privacy::{Channel, Query, Released, RewardFacts, Signal};
 
 /// Numbers of features behind the entries of `ata_beta` and `moma_beta`; those of `ata_b` are all but the first.
 const FEATURES: [usize; 4] = [0, 1, 10, 40];
-/// Rounds behind the entries of `tgp_b`.
-const LEVELS: [u64; 4] = [1, 2, 10, 1000];
 
 /// What a policy is told of rewards in +-(B + R) under the printed Laplace mechanism, or as they are; and such a mechanism.
 pub fn setting(epsilon: Option<f64>, (bound, noise_bound): (f64, Option<f64>), rounds: u64) -> Read<(Setting, Channel)> {
     let facts = RewardFacts { bound, noise_bound, range: None, noise_variance: None, rounds };
-    let name = if epsilon.is_some() { "laplace" } else { "none" };
-    let entry = MECHANISMS.iter().find(|entry| entry.name == name).ok_or("the mechanism is not registered")?;
-    let budget = Budget::new(epsilon, None)?;
+    let (entry, budget) = (if epsilon.is_some() { laplace::ENTRY } else { none::ENTRY }, Budget::new(epsilon, None)?);
     let request = Request { mechanism: entry.name, calibration: Calibration::AsPrinted, budget, clip: None };
     let channel = Channel::Rewards((entry.build)(&request, &facts)?);
     Ok((Setting::new(&facts, noise_bound, &channel, None), channel))
@@ -96,10 +88,9 @@ impl Player {
         Ok(self.policy.scores().ok_or("the policy has no model")?)
     }
 
-    /// Proposes, and returns beta.
+    /// The beta of the coming round.
     fn beta(&mut self) -> Read<f64> {
-        let Proposal::Score { beta } = self.policy.propose(&mut self.streams) else { return Err("a round is not scored".into()) };
-        Ok(beta)
+        Ok(self.ask(None)?.1.ok_or("a round is not scored")?)
     }
 
     /// The policy's next point, of these alone, and the beta that it was scored with.
@@ -135,7 +126,6 @@ fn released(reward: f64) -> Read<Released<Signal>> {
 /// What a policy reads of the problem: a row with B, R, lam, delta, approx_eps and T, and v and c where rewards are heavy-tailed.
 struct Terms {
     row: Value,
-    is_heavy: bool,
     setting: Setting,
 }
 
@@ -143,16 +133,17 @@ impl Terms {
     fn read(row: &Value, is_heavy: bool, epsilon: Option<f64>) -> Read<Self> {
         let [bound, noise_bound] = numbers(row, "B R")?;
         let (setting, _) = setting(epsilon, (bound, (!is_heavy).then_some(noise_bound)), whole(row, "T", ROUNDS)?)?;
-        Ok(Self { row: row.clone(), is_heavy, setting })
+        Ok(Self { row: row.clone(), setting })
     }
 
     /// The registered policy; with a dictionary of points, or one drawn every round where it is empty.
     fn plan(&self, policy: &str, scale: f64, dictionary: &[usize], users: Option<u64>) -> Read<PolicyPlan> {
         let (row, beta) = (&self.row, json!({ "kind": "scaled", "factor": scale }));
         let mut keys = json!({ "initial": "lowest-index", "ridge": row["lam"], "failure_prob": row["delta"], "beta": beta });
+        let is_heavy = self.setting.facts.noise_bound.is_none();
         match policy {
-            "moma-gp-ucb" if self.is_heavy => keys["noise_moment"] = row["c"].clone(),
-            "tgp-ucb" | "ata-gp-ucb" if self.is_heavy => keys["moment"] = row["v"].clone(),
+            "moma-gp-ucb" if is_heavy => keys["noise_moment"] = row["c"].clone(),
+            "tgp-ucb" | "ata-gp-ucb" if is_heavy => keys["moment"] = row["v"].clone(),
             _ => {}
         }
         if ["ata-gp-ucb", "moma-gp-ucb"].contains(&policy) {
@@ -209,7 +200,7 @@ impl Terms {
         let beta = |m: usize| {
             let mut player = self.apart(policy, 1.0, m.max(1), users)?;
             for _ in 0..if m == 0 { 0 } else { users.unwrap_or(1) } {
-                player.policy.propose(&mut player.streams);
+                player.ask(None)?;
                 player.tell(0, 1.5)?;
             }
             player.beta()
@@ -220,18 +211,14 @@ impl Terms {
     /// The inclusion of a play in units of its posterior variance: a uniform number over the least variance of a new point at which
     /// that number draws the point.
     fn inclusion(&self) -> Read<f64> {
-        // Streams whose first number draws a point that was played before surely once the second draws the new one.
         let stream = |trial| Streams::new(0, "conformance").of(trial, Purpose::Start);
-        let numbers = |trial| {
-            std::iter::repeat_with({
-                let mut stream = stream(trial);
-                move || stream.uniform()
-            })
-            .skip(1)
-            .take(2)
-            .collect::<Vec<f64>>()
+        // A stream that draws the point that was played before surely once it draws the new one: its third number.
+        let third = |trial| {
+            let mut stream = stream(trial);
+            let [_, before, new] = [(); 3].map(|()| stream.uniform());
+            (before < 0.5 * new).then_some((trial, new))
         };
-        let trial = (0..1000).find(|&trial| numbers(trial)[0] < 0.5 * numbers(trial)[1]).ok_or("no stream has such numbers")?;
+        let (trial, number) = (0..1000).find_map(third).ok_or("no stream has such numbers")?;
         let lacks_new = |variance: f64| {
             let mut player = self.apart("ata-gp-ucb", variance, 0, None)?;
             player.streams.own = stream(trial);
@@ -241,7 +228,7 @@ impl Terms {
             }
             Ok(player.model()?.basis_points() != [0, 1])
         };
-        Ok(numbers(trial)[1] / last_true(0.0, 1.0, lacks_new)?)
+        Ok(number / last_true(0.0, 1.0, lacks_new)?)
     }
 }
 
@@ -296,10 +283,11 @@ fn local(row: &Value) -> Read<Value> {
             Ok(0.0 < player.model()?.exact(0).mean)
         })
     };
+    let levels = [1, 2, 10, 1000].into_iter().map(level).collect::<Read<Vec<f64>>>()?;
     Ok(json!({
         "laplace_scale": terms.setting.released.laplace_scale.unwrap_or(0.0),
         "igp": [bounded.standing("igp-ucb", 1, 0.0)?.beta()?, bounded.standing("igp-ucb", 10, 3.0)?.beta()?],
-        "tgp_b": LEVELS.into_iter().map(level).collect::<Read<Vec<f64>>>()?,
+        "tgp_b": levels,
         "tgp_beta": each(row, "tgp_beta", |at| Ok(json!({ "beta": tgp(at)? })))?,
         "ata_b": FEATURES[1..].iter().map(|&m| terms.level_over(m)).collect::<Read<Vec<f64>>>()?,
         "ata_beta": terms.betas("ata-gp-ucb", None)?,

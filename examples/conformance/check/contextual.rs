@@ -2,19 +2,13 @@
 
 use super::bandit::{built, unused};
 use super::joint::symmetric;
-use super::read::{ROUNDS, Read, SIZE, budget, each, ensure, get, matrix, numbers, shaped, whole};
+use super::read::*;
 use privateer::policy::contextual::dp_hdb::DpHdb;
 use privateer::policy::contextual::{ContextPolicy, Scratch, dp_linucb};
-use privateer_numerics::linalg::dot;
-use privateer_privacy::gradients::Start;
 use privateer_privacy::interactions::choices::{ArmChoices, ChoiceLaw, ChoiceTerms};
 use privateer_privacy::interactions::{ContextFacts, InteractionPrivatizer, Link, seal};
-use privateer_privacy::noise::Noise;
-use privateer_privacy::printed::dubey2021;
-use privateer_privacy::printed::shariff2018::{self, BetaTerms};
-use privateer_privacy::{Calibration, Raw, Request};
-use serde_json::{Value, json};
-use std::collections::VecDeque;
+use privateer_privacy::printed::shariff2018;
+use privateer_privacy::printed::shariff2018::BetaTerms;
 
 /// The stored users: contexts, parameters, reward noise.
 struct StoredUsers {

@@ -2,30 +2,25 @@
 
 use super::bandit::unused;
 use super::joint::nodes_read;
-use super::read::{ROUNDS, Read, SIZE, budget, each, get, indices, matrix, numbers, shaped, stated, whole};
+use super::read::*;
 use privateer::oco::learner::dp_pofw::Pofw;
 use privateer::oco::learner::dp_tofw::Tofw;
 use privateer::oco::learner::local_md::mirror_step;
-use privateer::oco::learner::noisy_sfw::{self, NoisySfw};
-use privateer::oco::learner::noisy_sgd::{self, Descent};
+use privateer::oco::learner::noisy_sfw;
+use privateer::oco::learner::noisy_sfw::NoisySfw;
+use privateer::oco::learner::noisy_sgd;
+use privateer::oco::learner::noisy_sgd::Descent;
 use privateer::oco::learner::{FrankWolfe, Learner, LearnerBatch, LearnerStreams, step_size};
-use privateer::oco::loss::{LinearModel, squared::Squared};
+use privateer::oco::loss::LinearModel;
+use privateer::oco::loss::squared::Squared;
 use privateer::oco::set::{ConstraintSet, LpBall};
 use privateer_config::error::Error;
-use privateer_numerics::linalg::{Norm, dot};
-use privateer_numerics::rng::Stream;
+use privateer_numerics::linalg::Norm;
 use privateer_privacy::accounting::sensitivity::from_lq;
 use privateer_privacy::gradients::{
-    BatchGradients, Choice, GeneralizedGaussian, PrefixGradients, Sample, Start, StoredSamples, VectorNoise, VertexChoice,
+    BatchGradients, Choice, GeneralizedGaussian, PrefixGradients, Sample, StoredSamples, VectorNoise, VertexChoice,
 };
-use privateer_privacy::noise::Noise;
 use privateer_privacy::printed::{han2022_choice, han2022_tree};
-use privateer_privacy::streams::tree::Tree;
-use privateer_privacy::streams::{Factorisation, PrefixSums, Shape};
-use privateer_privacy::{Raw, gdp_mu};
-use serde_json::{Value, json};
-use std::collections::VecDeque;
-use std::sync::Arc;
 
 /// The norm of `p`, a number, its text, or "inf".
 fn norm(case: &Value) -> Read<Norm> {
@@ -112,21 +107,18 @@ pub fn levels(_: &Value, row: &Value) -> Read<Value> {
     }))
 }
 
-struct Samples {
-    dimension: usize,
-    x: Vec<f64>,
-    y: Vec<f64>,
+/// Features and response.
+type Stated = (Vec<f64>, f64);
+
+/// How many features there are, and the samples.
+fn samples(file: &Value) -> Read<(usize, Vec<Stated>)> {
+    let (d, x) = matrix(file, "X")?;
+    let y = shaped(file, "y", (x.len() / d, 1))?;
+    Ok((d, x.chunks_exact(d).map(<[f64]>::to_vec).zip(y).collect()))
 }
 
-impl Samples {
-    fn read(file: &Value) -> Read<Self> {
-        let (dimension, x) = matrix(file, "X")?;
-        Ok(Self { y: shaped(file, "y", (x.len() / dimension, 1))?, dimension, x })
-    }
-
-    fn sealed(&self) -> impl Iterator<Item = Raw<Sample<'_>>> {
-        self.x.chunks_exact(self.dimension).zip(&self.y).map(|(x, &y)| Raw::seal(Sample { x, y }))
-    }
+fn sealed((x, y): &Stated) -> Raw<Sample<'_>> {
+    Raw::seal(Sample { x, y: *y })
 }
 
 /// `(<x, theta> - y)²`, its slope clipped where the case says so.
@@ -150,8 +142,8 @@ pub fn baselines(file: &Value, _: &Value) -> Read<Value> {
 }
 
 fn frank_wolfe_in_batches(case: &Value) -> Read<Value> {
-    let (samples, mut first): (_, VecDeque<Vec<f64>>) = (Samples::read(case)?, get(case, "noise")?);
-    let (n, d) = (samples.y.len() as f64, samples.dimension);
+    let ((d, samples), mut first): (_, VecDeque<Vec<f64>>) = (samples(case)?, get(case, "noise")?);
+    let n = samples.len() as f64;
     let [lr, radius, kappa, lipschitz, beta, epsilon, delta] = numbers(case, "lr radius kappa L beta eps delta")?;
     let (plan, eta) = noisy_sfw::plan(n as u64, lr);
     let sigma = |s: f64| han2022_tree::sigma_plus(kappa, s, epsilon, delta);
@@ -160,9 +152,7 @@ fn frank_wolfe_in_batches(case: &Value) -> Read<Value> {
     let noises: (Box<dyn VectorNoise>, Box<dyn VectorNoise>) = (Box::new(Stored(first)), Box::new(Stored(later)));
     let privatizer = BatchGradients::new(gradient(case)?, d, None, plan, f64::INFINITY, noises);
     let (mut learner, mut streams) = (NoisySfw::new(privatizer, set, eta), LearnerStreams::new(unused(), unused()));
-    for sample in samples.sealed() {
-        learner.observe(sample, &mut streams)?;
-    }
+    samples.iter().try_for_each(|sample| learner.observe(sealed(sample), &mut streams))?;
     let found = json!({
         "eta": eta,
         "first": plan.first,
@@ -175,13 +165,13 @@ fn frank_wolfe_in_batches(case: &Value) -> Read<Value> {
 }
 
 fn descent(case: &Value) -> Read<Value> {
-    let samples = Samples::read(case)?;
-    let (n, d) = (samples.y.len(), samples.dimension);
+    let (d, samples) = samples(case)?;
+    let n = samples.len();
     let [lr, radius, lipschitz, epsilon, delta] = numbers(case, "lr R L eps delta")?;
     let sigma = (8.0 * (1.0 / delta).ln()).sqrt() * lipschitz / epsilon;
     let eta = noisy_sgd::step(lr, radius, lipschitz, n as u64, d, Some((epsilon, delta)));
     let mut stored = StoredSamples::new(gradient(case)?, d, None, Box::new(Stored(get(case, "noise")?)));
-    samples.sealed().for_each(|sample| stored.samples.keep(sample));
+    samples.iter().for_each(|sample| stored.samples.keep(sealed(sample)));
     let mut server = Descent::new(Arc::new(LpBall::new(Norm::MAX, radius, d)), eta);
     for at in indices(case, "index", n)? {
         server.step(stored.gradient_of(at, server.theta(), &mut unused()).ok_or("no such sample")?.value());
@@ -203,15 +193,14 @@ fn start(case: &Value) -> Read<Start> {
 fn watched<L>(
     (mut learner, server): (L, fn(&L) -> &FrankWolfe),
     observe: impl Fn(&mut L, Raw<Sample<'_>>, &mut LearnerStreams) -> Result<(), Error>,
-    (case, samples): (&Value, &Samples),
+    (case, d, samples): (&Value, usize, &[Stated]),
 ) -> Read<Value> {
-    let d = samples.dimension;
     let mut plain = PrefixGradients::new(1, gradient(case)?, d, start(case)?, None, None);
     let (mut sums, mut streams) = (vec![vec![0.0; d]], LearnerStreams::new(unused(), unused()));
     let (mut directions, mut v, mut theta) = (Vec::new(), Vec::new(), Vec::new());
-    for (sample, again) in samples.sealed().zip(samples.sealed()) {
-        sums.push(plain.release(server(&learner).query(), [again], &mut [&mut unused()])?.value().to_vec());
-        observe(&mut learner, sample, &mut streams)?;
+    for sample in samples {
+        sums.push(plain.release(server(&learner).query(), [sealed(sample)], &mut [&mut unused()])?.value().to_vec());
+        observe(&mut learner, sealed(sample), &mut streams)?;
         let server = server(&learner);
         directions.push(server.direction.to_vec());
         v.push(server.vertex.to_vec());
@@ -226,35 +215,34 @@ fn watched<L>(
 }
 
 pub fn tree_run(file: &Value, case: &Value) -> Read<Value> {
-    let (samples, [radius]) = (Samples::read(file)?, numbers(file, "radius")?);
-    let (n, d) = (samples.y.len(), samples.dimension);
+    let ((d, samples), [radius]) = (samples(file)?, numbers(file, "radius")?);
     let set: Arc<dyn ConstraintSet> = Arc::new(LpBall::new(norm(file)?, radius, d));
-    let tree = Tree::new(n as u64);
+    let tree = Tree::new(samples.len() as u64);
     let stored = Some((&tree as &dyn Factorisation, Box::new(Stored(get(file, "node_noise")?)) as Box<dyn VectorNoise>));
     let privatizer = PrefixGradients::new(1, gradient(case)?, d, start(case)?, None, stored);
     let learner = Tofw::new(privatizer, set, get(case, "lr")?);
     let observe = |learner: &mut Tofw, sample: Raw<Sample<'_>>, streams: &mut LearnerStreams| {
         learner.observe_all(vec![sample], std::slice::from_mut(streams))
     };
-    Ok(stated(watched((learner, |learner| &learner.server), observe, (case, &samples))?, case))
+    Ok(stated(watched((learner, |learner| &learner.server), observe, (case, d, &samples))?, case))
 }
 
 pub fn choice_runs(file: &Value, _: &Value) -> Read<Value> {
     let [diameter, beta, lipschitz, epsilon, delta] = numbers(&file["parameters"], "D beta L eps delta")?;
     let n = whole(file, "parameters/n", ROUNDS)?;
     let base_scale = han2022_choice::laplace_scale(diameter, beta, lipschitz, n, 1, epsilon, delta);
-    let (samples, [radius]) = (Samples::read(file)?, numbers(file, "radius")?);
+    let ((d, samples), [radius]) = (samples(file)?, numbers(file, "radius")?);
     let noise: Vec<Vec<f64>> = get(file, "unit_laplace")?;
-    let set: Arc<dyn ConstraintSet> = Arc::new(LpBall::new(Norm::MAX.dual(), radius, samples.dimension));
+    let set: Arc<dyn ConstraintSet> = Arc::new(LpBall::new(Norm::MAX.dual(), radius, d));
     let run = |case: &Value| {
         let choice = get::<Option<f64>>(case, "scale_multiplier")?.map_or(Choice::Exact, |multiplier| {
             let scaled = |noise: &Vec<f64>| noise.iter().map(|noise| noise * (multiplier * base_scale)).collect();
             Choice::Noisy(Box::new(Stored(noise.iter().map(scaled).collect())))
         });
         let vertices = set.vertices().ok_or("the ball lists no vertices")?;
-        let privatizer = VertexChoice::new(gradient(case)?, samples.dimension, start(case)?, None, vertices, choice);
+        let privatizer = VertexChoice::new(gradient(case)?, d, start(case)?, None, vertices, choice);
         let learner = Pofw::new(privatizer, Arc::clone(&set), 1.0);
-        let mut found = watched((learner, |learner| &learner.server), Pofw::observe, (case, &samples))?;
+        let mut found = watched((learner, |learner| &learner.server), Pofw::observe, (case, d, &samples))?;
         found["d"] = found["estimates"].take();
         Ok(stated(found, case))
     };

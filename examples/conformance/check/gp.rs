@@ -1,22 +1,18 @@
 //! Kernels, features, exact posteriors, medians of means, truncation, test functions. Posteriors over features are not computed so far.
 
-use super::read::{Read, SIZE, each, ensure, get, indices, kernel, last_true, matrix, numbers, points, shaped, stated, whole};
+use super::read::*;
 use privateer::env::test_function::{Form, camelback, michalewicz, styblinski_tang};
-use privateer::policy::moma_gp_ucb::{median_distances, most_central};
+use privateer::policy::moma_gp_ucb::most_central;
+use privateer_gp::SortedRewards;
 use privateer_gp::features::nystrom::nystrom;
 use privateer_gp::features::quadrature_fourier::{QuadratureFourier, QuadratureMap, extents};
 use privateer_gp::features::random_fourier::random_fourier;
 use privateer_gp::kernel::additive::Additive;
 use privateer_gp::kernel::empirical::{Normalise, empirical_covariance};
-use privateer_gp::kernel::{Kernel, linear::LinearKernel};
 use privateer_gp::nystrom::is_included;
-use privateer_gp::posterior::{ExactPosterior, Posterior};
-use privateer_gp::score::{FeatureTable, GramSource, Moments};
+use privateer_gp::posterior::ExactPosterior;
+use privateer_gp::score::GramSource;
 use privateer_gp::special::gauss_hermite;
-use privateer_gp::{KernelGram, Points, SortedRewards, tabulated};
-use privateer_numerics::linalg::{cholesky, dot, eigen_symmetric};
-use serde_json::{Value, json};
-use std::sync::Arc;
 
 pub fn kernels(file: &Value, _: &Value) -> Read<Value> {
     let table = |kernel: &dyn Kernel, [rows, columns]: [&str; 2]| -> Read<Value> {
@@ -29,13 +25,13 @@ pub fn kernels(file: &Value, _: &Value) -> Read<Value> {
         let (n_columns, samples) = matrix(file, "samples")?;
         Ok(json!(empirical_covariance(&samples, n_columns, normalise)?))
     };
-    // An entry of `se` is `l`, one of `matern` is `l=…,nu=…`.
+    let parsed = |text: &str| text.parse::<f64>().map_err(|_| format!("`{text}` is neither a number nor of the form `l=…,nu=…`"));
     let entries = |name: &str| -> Read<Value> {
         let read = |key: &String| {
             let parts = key.strip_prefix("l=").and_then(|rest| rest.split_once(",nu="));
-            let (l, nu) = parts.unwrap_or((key, "0"));
-            let ([l, nu], name) = ([l.parse::<f64>()?, nu.parse()?], if parts.is_some() { "matern" } else { "se" });
-            Ok((key.clone(), table(kernel(&json!({ "name": name, "l": l, "nu": nu }))?.as_ref(), ["X", "Y"])?))
+            let (name, (l, nu)) = (if parts.is_some() { "matern" } else { "se" }, parts.unwrap_or((key, "0")));
+            let kernel = kernel(&json!({ "name": name, "l": parsed(l)?, "nu": parsed(nu)? }))?;
+            Ok((key.clone(), table(kernel.as_ref(), ["X", "Y"])?))
         };
         file[name].as_object().into_iter().flatten().map(|(key, _)| read(key)).collect()
     };

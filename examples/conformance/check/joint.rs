@@ -3,20 +3,10 @@
 
 use super::bandit::{Player, built, problem, setting};
 use super::gp::quadrature_map;
-use super::read::{ROUNDS, Read, SIZE, at, budget, ensure, get, kernel, matrix, numbers, shaped, stated, whole};
-use privateer::policy::{FeaturesPlan, Policy, Problem, Setting, jdp_gp_ucb};
+use super::read::*;
+use privateer::policy::{FeaturesPlan, jdp_gp_ucb};
 use privateer_config::error::Error;
-use privateer_gp::Points;
-use privateer_gp::score::FeatureTable;
-use privateer_privacy::noise::Noise;
-use privateer_privacy::printed::{dubey2021, dubey2021_local};
-use privateer_privacy::streams::tree::Tree;
-use privateer_privacy::streams::{Factorisation, PrefixSums, Shape};
 use privateer_privacy::sums::{Spectrum, SumsEntry, SumsFacts, SumsNeed, joint, local};
-use privateer_privacy::{Budget, Calibration, Raw, Request};
-use serde_json::{Value, json};
-use std::collections::VecDeque;
-use std::sync::Arc;
 
 /// `(Z + Z^T)/sqrt(2)` of a stored draw, packed; with a border, its last column comes after the leading block.
 pub fn symmetric(file: &Value, key: &str, n: usize, bordered: bool) -> Read<Vec<f64>> {

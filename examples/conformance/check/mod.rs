@@ -26,15 +26,6 @@ pub struct Kind {
 }
 
 impl Kind {
-    const fn new(
-        name: &'static str,
-        marks: &'static str,
-        cases: &'static str,
-        compute: fn(&Value, &Value) -> read::Read<Value>,
-    ) -> Self {
-        Self { name, marks, cases, compute }
-    }
-
     /// Returns true if a file has this kind's fields.
     pub fn recognises(&self, file: &Value) -> bool {
         self.marks.split(' ').all(|mark| file.pointer(&format!("/{mark}")).is_some())
@@ -49,31 +40,31 @@ impl Kind {
 
 /// Every kind that is known.
 pub const KINDS: &[Kind] = &[
-    Kind::new("kernels", "X Y se matern", "", gp::kernels),
-    Kind::new("Fourier features", "d1 d2 rff", "", gp::fourier),
-    Kind::new("test functions", "camel stybtang20 michalewicz10", "", gp::test_functions),
-    Kind::new("posteriors", "finite exact2d", "", gp::posteriors),
-    Kind::new("bandit sequences", "X f noise runs", "", bandit::sequences),
-    Kind::new("Nystrom features", "dictionary pinv_sqrt phi residual", "", gp::nystrom_features),
-    Kind::new("medians and truncation", "mom truncation sym_inv_sqrt", "", gp::truncation),
-    Kind::new("prefix sums of the tree", "items node_noise prefixes", "", joint::tree),
-    Kind::new("joint private runs", "params spectrum actions rounds", "", joint::run),
-    Kind::new("thresholds of the curator", "tolerance rows/0/root", "rows", outsourced::thresholds),
-    Kind::new("curators", "tolerance cases/0/lifted", "cases", outsourced::curated),
-    Kind::new("grids of the curator", "tolerance largest_r closed_form_value", "", outsourced::grids),
-    Kind::new("outsourced posteriors", "tolerance Z observed sets", "sets", outsourced::posteriors),
-    Kind::new("Branin on a grid", "tolerance minus_f sigma_min_normalized_25", "", outsourced::branin),
-    Kind::new("modelers", "tolerance Z_projected sequences delta_prime", "sequences", outsourced::sequence),
-    Kind::new("calibration", "jdp zhou_tan", "", bandit::calibration),
-    Kind::new("linear minimization", "tolerance g cases/0/dual_norm_times_minus_r", "cases", convex::oracle),
-    Kind::new("noisy prefix sums", "tolerance z noise nodes_in_prefix", "", convex::prefixes),
-    Kind::new("DP-TOFW", "tolerance p node_noise runs", "runs", convex::tree_run),
-    Kind::new("DP-POFW", "tolerance unit_laplace base_scale_t1 runs parameters", "", convex::choice_runs),
-    Kind::new("generalised Gaussian noise", "tolerance rows/0/plus_exponent moments", "rows", convex::law),
-    Kind::new("noise levels", "tolerance rows/0/sigma_plus rows/0/sigma_gdp", "rows", convex::levels),
-    Kind::new("DP-HDB", "tolerance unit_laplace h_sub", "runs", contextual::choices),
-    Kind::new("linear bandits with a tree", "tolerance node_normals reward_noise", "", contextual::sums),
-    Kind::new("convex baselines", "tolerance noisy_sfw noisy_sgd local_md_step", "", convex::baselines),
+    Kind { name: "kernels", marks: "X Y se matern", cases: "", compute: gp::kernels },
+    Kind { name: "Fourier features", marks: "d1 d2 rff", cases: "", compute: gp::fourier },
+    Kind { name: "test functions", marks: "camel stybtang20 michalewicz10", cases: "", compute: gp::test_functions },
+    Kind { name: "posteriors", marks: "finite exact2d", cases: "", compute: gp::posteriors },
+    Kind { name: "bandit sequences", marks: "X f noise runs", cases: "", compute: bandit::sequences },
+    Kind { name: "Nystrom features", marks: "dictionary pinv_sqrt phi residual", cases: "", compute: gp::nystrom_features },
+    Kind { name: "medians and truncation", marks: "mom truncation sym_inv_sqrt", cases: "", compute: gp::truncation },
+    Kind { name: "prefix sums of the tree", marks: "items node_noise prefixes", cases: "", compute: joint::tree },
+    Kind { name: "joint private runs", marks: "params spectrum actions rounds", cases: "", compute: joint::run },
+    Kind { name: "thresholds of the curator", marks: "rows/0/root", cases: "rows", compute: outsourced::thresholds },
+    Kind { name: "curators", marks: "cases/0/lifted", cases: "cases", compute: outsourced::curated },
+    Kind { name: "grids of the curator", marks: "largest_r closed_form_value", cases: "", compute: outsourced::grids },
+    Kind { name: "outsourced posteriors", marks: "Z observed sets", cases: "sets", compute: outsourced::posteriors },
+    Kind { name: "Branin on a grid", marks: "minus_f sigma_min_normalized_25", cases: "", compute: outsourced::branin },
+    Kind { name: "modelers", marks: "Z_projected sequences delta_prime", cases: "sequences", compute: outsourced::sequence },
+    Kind { name: "calibration", marks: "jdp zhou_tan", cases: "", compute: bandit::calibration },
+    Kind { name: "linear minimization", marks: "g cases/0/dual_norm_times_minus_r", cases: "cases", compute: convex::oracle },
+    Kind { name: "noisy prefix sums", marks: "z noise nodes_in_prefix", cases: "", compute: convex::prefixes },
+    Kind { name: "DP-TOFW", marks: "p node_noise runs", cases: "runs", compute: convex::tree_run },
+    Kind { name: "DP-POFW", marks: "unit_laplace base_scale_t1 runs parameters", cases: "", compute: convex::choice_runs },
+    Kind { name: "generalised Gaussian noise", marks: "rows/0/plus_exponent moments", cases: "rows", compute: convex::law },
+    Kind { name: "noise levels", marks: "rows/0/sigma_plus rows/0/sigma_gdp", cases: "rows", compute: convex::levels },
+    Kind { name: "DP-HDB", marks: "unit_laplace h_sub", cases: "runs", compute: contextual::choices },
+    Kind { name: "linear bandits with a tree", marks: "node_normals reward_noise", cases: "", compute: contextual::sums },
+    Kind { name: "convex baselines", marks: "noisy_sfw noisy_sgd local_md_step", cases: "", compute: convex::baselines },
 ];
 
 /// The kind of a file.

@@ -3,17 +3,13 @@
 
 use super::bandit::{Player, problem, registered, setting};
 use super::gp::{posterior, unzipped};
-use super::read::{Read, SIZE, each, ensure, get, indices, kernel, matrix, numbers, points, shaped, whole};
+use super::read::*;
 use privateer::env::test_function::branin;
-use privateer_gp::Points;
-use privateer_gp::posterior::Posterior;
-use privateer_gp::score::{Moments, lowest_within_tie};
-use privateer_numerics::linalg::eigen_symmetric;
+use privateer_gp::score::lowest_within_tie;
 use privateer_privacy::curator::Inputs;
-use privateer_privacy::curator::projection::{self, lifted, released_inputs, singular_values};
+use privateer_privacy::curator::projection;
+use privateer_privacy::curator::projection::{lifted, released_inputs, singular_values};
 use privateer_privacy::printed::kharkovskii2020::{grid_singular_value, omega, omega_as_printed};
-use serde_json::{Value, json};
-use std::sync::Arc;
 
 pub fn thresholds(_: &Value, row: &Value) -> Read<Value> {
     let [r, epsilon, delta] = numbers(row, "r eps delta")?;

@@ -1,16 +1,30 @@
 //! Inputs of a reference file; what is missing or of the wrong shape is a message and never a panic.
 //!
-//! A key is a path of names and indices, such as `params/T` or `noise_matrix/3`.
+//! A key is a path of names and indices, such as `params/T` or `noise_matrix/3`. The names that several files here use come from this one.
 
-use privateer_gp::Points;
+pub use privateer::policy::moma_gp_ucb::median_distances;
+pub use privateer::policy::{Policy, Problem, Setting};
+pub use privateer_gp::kernel::linear::LinearKernel;
 use privateer_gp::kernel::matern::Matern;
 use privateer_gp::kernel::squared_exponential::SquaredExponential;
-use privateer_gp::kernel::{Kernel, Lengthscales};
+pub use privateer_gp::kernel::{Kernel, Lengthscales};
+pub use privateer_gp::posterior::Posterior;
+pub use privateer_gp::score::{FeatureTable, Moments};
+pub use privateer_gp::{KernelGram, Points, tabulated};
+pub use privateer_numerics::linalg::{cholesky, dot, eigen_symmetric};
+pub use privateer_numerics::rng::Stream;
+pub use privateer_privacy::gradients::Start;
+pub use privateer_privacy::noise::Noise;
+pub use privateer_privacy::printed::{dubey2021, dubey2021_local};
+pub use privateer_privacy::streams::tree::Tree;
+pub use privateer_privacy::streams::{Factorisation, PrefixSums, Shape};
+pub use privateer_privacy::{Budget, Calibration, Raw, Request, gdp_mu};
 use privateer_privacy::{Delta, Epsilon};
 use serde::de::DeserializeOwned;
-use serde_json::Value;
+pub use serde_json::{Value, json};
+pub use std::collections::VecDeque;
 use std::error::Error;
-use std::sync::Arc;
+pub use std::sync::Arc;
 
 /// A result whose error is a line for the user.
 pub type Read<T> = Result<T, Box<dyn Error>>;
