@@ -62,27 +62,35 @@ fn dense(gram: &dyn GramSource, observed: &[(usize, f64)], ridge: f64) -> Vec<(f
         .collect()
 }
 
+/// Checks means, variances and gain after some plays against the textbook's formulas, means and variances within these distances.
+fn is_dense(
+    gram: &Arc<dyn GramSource>,
+    ridge: f64,
+    rounds: usize,
+    within: [f64; 2],
+    point: impl Fn(usize, &mut Stream) -> usize,
+) {
+    let mut draws = stream();
+    let mut posterior = ExactPosterior::new(Arc::clone(gram), ridge);
+    let (mut observed, mut gain) = (Vec::new(), 0.0);
+    for round in 0..rounds {
+        let (point, reward) = (point(round, &mut draws), draws.normal());
+        gain += 0.5 * libm::log1p(posterior.exact(point).variance / ridge);
+        posterior.observe(point, reward);
+        observed.push((point, reward));
+    }
+    for (point, (mean, variance)) in dense(gram.as_ref(), &observed, ridge).into_iter().enumerate() {
+        let got = posterior.exact(point);
+        assert!((got.mean - mean).abs() < within[0], "ridge {ridge} point {point}: {} {mean}", got.mean);
+        assert!((got.variance - variance).abs() < within[1], "ridge {ridge} point {point}: {} {variance}", got.variance);
+    }
+    assert!((posterior.information_gain() - gain).abs() < 1e-9, "{} {gain}", posterior.information_gain());
+}
+
 #[test]
 fn exact_posterior_is_the_textbook_one() {
     for (n, lengthscale, ridge, t) in [(30, 0.2, 0.7, 60), (30, 0.05, 0.01, 40), (12, 1.0, 1e-3, 50)] {
-        let gram = smooth(n, lengthscale);
-        let mut draws = stream();
-        let mut posterior = ExactPosterior::new(Arc::clone(&gram), ridge);
-        let mut observed = Vec::new();
-        let mut gain = 0.0;
-        for _ in 0..t {
-            let point = draws.index(n);
-            let reward = draws.normal();
-            gain += 0.5 * libm::log1p(posterior.exact(point).variance / ridge);
-            posterior.observe(point, reward);
-            observed.push((point, reward));
-        }
-        for (point, (mean, variance)) in dense(gram.as_ref(), &observed, ridge).into_iter().enumerate() {
-            let got = posterior.exact(point);
-            assert!((got.mean - mean).abs() < 1e-9, "n {n} point {point}: {} {mean}", got.mean);
-            assert!((got.variance - variance).abs() < 1e-9, "n {n} point {point}: {} {variance}", got.variance);
-        }
-        assert!((posterior.information_gain() - gain).abs() < 1e-9);
+        is_dense(&smooth(n, lengthscale), ridge, t, [1e-9; 2], |_, draws| draws.index(n));
     }
 }
 
@@ -115,23 +123,10 @@ fn means_of_visited_points_follow_from_their_weights() {
 /// This order ruins a factor of the covariance without the ridge.
 #[test]
 fn smooth_kernels_survive_visits_of_neighbours() {
-    let n = 100;
-    let gram = smooth(n, 0.2);
+    let gram = smooth(100, 0.2);
     for ridge in [1.0, 1e-2, 1e-4] {
-        let mut draws = stream();
-        let mut posterior = ExactPosterior::new(Arc::clone(&gram), ridge);
-        let mut observed = Vec::new();
-        for round in 0..400 {
-            let point = if round < n { round } else { draws.index(n) };
-            let reward = draws.normal();
-            posterior.observe(point, reward);
-            observed.push((point, reward));
-        }
-        for (point, (mean, variance)) in dense(gram.as_ref(), &observed, ridge).into_iter().enumerate() {
-            let got = posterior.exact(point);
-            assert!((got.mean - mean).abs() < 1e-9 / ridge.sqrt(), "ridge {ridge} point {point}: {} {mean}", got.mean);
-            assert!((got.variance - variance).abs() < 1e-11, "ridge {ridge} point {point}: {} {variance}", got.variance);
-        }
+        let neighbours = |round, draws: &mut Stream| if round < 100 { round } else { draws.index(100) };
+        is_dense(&gram, ridge, 400, [1e-9 / ridge.sqrt(), 1e-11], neighbours);
     }
 }
 
