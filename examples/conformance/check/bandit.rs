@@ -159,7 +159,7 @@ impl Terms {
     }
 
     fn player(&self, plan: &PolicyPlan, kernel: Arc<dyn Kernel>, points: Points) -> Read<Player> {
-        let maker = plan.prepare(&problem(points, Some(kernel), self.setting.facts.rounds))?;
+        let maker = (plan.prepare)(&problem(points, Some(kernel), self.setting.facts.rounds))?;
         Player::new(maker.as_ref(), &self.setting)
     }
 

@@ -122,13 +122,13 @@ pub fn sums(file: &Value, _: &Value) -> Read<Value> {
     };
     let plan = built(&json!({ "failure_prob": failure_prob, "beta": "theory" }), dp_linucb::parse)?;
     let request = Request { mechanism: "tree", calibration: Calibration::AsPrinted, budget, clip: None };
-    let prepared = plan.prepare(&facts, &request)?;
+    let prepared = (plan.prepare)(&facts, &request)?;
     let draw = |node: u64| -> Read<Vec<f64>> {
         let normals = symmetric(file, &format!("node_normals/{node}"), k * d + 1, true)?;
         Ok(normals.into_iter().map(|normal| of("sigma_noise") * normal).collect())
     };
     let draws = (0..rounds).map(draw).collect::<Read<_>>()?;
-    let (mut policy, mut privatizer) = (prepared.maker.make(), prepared.mechanism.privatizer());
+    let (mut policy, mut privatizer) = ((prepared.maker.make)(), prepared.mechanism.privatizer());
     let mut found = users.run(Link::Linear, (policy.as_mut(), privatizer.as_mut()), draws, |_| ())?;
     let (spectrum, gamma) = ((of("rho_min"), of("rho_max")), of("gamma"));
     let beta = BetaTerms { noise_sd, length, bound: size, n_features: k * d, spectrum, gamma, failure_prob };

@@ -164,7 +164,7 @@ pub fn run(file: &Value, _: &Value) -> Read<Value> {
     });
     let is_local = !file["noise_matrix"].is_null();
     let plan = built(&keys, |args| jdp_gp_ucb::parse_over(args, is_local, Arc::new(features)))?;
-    let maker = plan.prepare(&problem(Points::new(1, points), None, rounds))?;
+    let maker = (plan.prepare)(&problem(Points::new(1, points), None, rounds))?;
     let sums = Some(SumsFacts { calibration, clip: None, centre: 0.0, spectrum });
     let mut player = Player::new(maker.as_ref(), &Setting { sums, ..setting })?;
     let diagonal = found["spectrum"]["shift"].as_f64().unwrap_or(f64::NAN) + ridge;
@@ -195,7 +195,7 @@ pub fn run(file: &Value, _: &Value) -> Read<Value> {
 
 /// V, u and theta of a server: the released sums, and the weights of its model.
 fn inside(policy: &mut dyn Policy, m: usize, diagonal: f64) -> Read<(Vec<f64>, Vec<f64>, Vec<f64>)> {
-    let entries: Vec<f64> = get(&policy.server().ok_or("no server")?.parameters(), "entries")?;
+    let entries: Vec<f64> = policy.server().ok_or("no server")?.parameters()["entries"].read()?;
     let (gram, moment) = entries.split_at(m * (m + 1) / 2);
     let mut precision = unpacked(gram, m);
     (0..m).for_each(|i| precision[i * m + i] += diagonal);

@@ -117,7 +117,7 @@ pub fn sequence(file: &Value, run: &Value) -> Read<Value> {
     let mut posterior = posterior((kernel(file)?, inputs.clone(), ridge), [(first, f[first] + noise[0])].into_iter())?;
     // The registered policy plays the same points where it is the policy of the case; the starting point is the file's.
     let keys = json!({ "ridge": ridge, "failure_prob": failure_prob, "count_start": false, "beta": "theory" });
-    let maker = registered("gp-ucb", &keys)?.prepare(&problem(inputs, Some(kernel(file)?), noise.len() as u64))?;
+    let maker = (registered("gp-ucb", &keys)?.prepare)(&problem(inputs, Some(kernel(file)?), noise.len() as u64))?;
     let mut player = Player::new(maker.as_ref(), &setting(None, (1.0, None), noise.len() as u64)?.0)?;
     player.tell(first, f[first] + noise[0])?;
     for (t, noise) in noise.iter().enumerate().skip(1) {
