@@ -2,14 +2,18 @@
 //!
 //! With K points visited, one exact variance costs K² multiply-adds, and moving a mean and a variance costs K. What is moved drifts
 //! from the exact moments by the rounding errors of the updates, until the posterior is rebuilt: with a ridge of a thousandth of the
-//! prior variance and more, some 1e-9 of a variance in 4096 observations.
+//! prior variance and more, by some 1e-9 of a variance in 4096 observations. Below, the drift of an observation grows nearly with the square
+//! of the ratio, and the moments are taken anew sooner.
 
-use super::Posterior;
 use super::covariance::LEAST_RIDGE;
+use super::{Posterior, REBUILD_EVERY};
 use crate::score::{Basis, Change, GramSource, Moments};
 use privateer_numerics::linalg::add_rows_wide;
 use privateer_numerics::vectorised;
 use std::sync::Arc;
+
+/// Fewest moves between exact moments that are worth their memory.
+const FEWEST_MOVES: u64 = 4;
 
 /// The moments of every point, over the kept covariances of the visited ones: 8 N K bytes.
 #[derive(Debug)]
@@ -21,14 +25,19 @@ pub struct MovedMoments {
     p: Vec<f64>,
     means: Vec<f64>,
     variances: Vec<f64>,
+    /// Observations since the moments were exact, and the most of them.
+    moves: u64,
+    most_moves: u64,
 }
 
 impl MovedMoments {
     /// Starts at the prior of a posterior without observations.
     ///
-    /// `None` if it is not over the covariances of points, or if its ridge is below a thousandth of the prior variance.
+    /// `None` if it is not over the covariances of points, or if its ridge is below some 1e-5 of the prior variance.
     pub fn new(posterior: &dyn Posterior) -> Option<Self> {
-        if posterior.visited()?.ridge < LEAST_RIDGE * posterior.prior_variance_bound() {
+        let ratio = posterior.visited()?.ridge / (LEAST_RIDGE * posterior.prior_variance_bound());
+        let most_moves = (REBUILD_EVERY as f64 * (ratio * libm::sqrt(ratio)).min(1.0)) as u64;
+        if most_moves < FEWEST_MOVES {
             return None;
         }
         let gram = match (posterior.basis(), posterior.own_gram()) {
@@ -37,7 +46,7 @@ impl MovedMoments {
         };
         let n = gram.n_points();
         let variances = (0..n).map(|point| gram.diagonal(point)).collect();
-        Some(Self { gram, columns: Vec::new(), p: vec![0.0; n], means: vec![0.0; n], variances })
+        Some(Self { gram, columns: Vec::new(), p: vec![0.0; n], means: vec![0.0; n], variances, moves: 0, most_moves })
     }
 
     /// Returns the means and the variances of all points.
@@ -64,16 +73,24 @@ impl MovedMoments {
                     self.p.fill(0.0);
                     add_rows_wide(row, |visited| &self.columns[visited], &mut self.p);
                 }
-                step(&self.p, scale, mean_step, &mut self.means, &mut self.variances);
-            }
-            _ => {
-                for (point, (mean, variance)) in self.means.iter_mut().zip(&mut self.variances).enumerate() {
-                    let exact = posterior.exact(point);
-                    (*mean, *variance) = (exact.mean, exact.variance);
+                if self.moves < self.most_moves {
+                    self.moves += 1;
+                    step(&self.p, scale, mean_step, &mut self.means, &mut self.variances);
+                } else {
+                    self.renew(posterior);
                 }
             }
+            _ => self.renew(posterior),
         }
         posterior.screened();
+    }
+
+    fn renew(&mut self, posterior: &dyn Posterior) {
+        self.moves = 0;
+        for (point, (mean, variance)) in self.means.iter_mut().zip(&mut self.variances).enumerate() {
+            let exact = posterior.exact(point);
+            (*mean, *variance) = (exact.mean, exact.variance);
+        }
     }
 }
 
