@@ -40,6 +40,7 @@ const L_MEAN: u32 = 1u;
 const L_VARIANCE: u32 = 2u;
 const L_ERROR: u32 = 3u;
 const L_FUNCTION: u32 = 4u;
+const LANE_PLANES: u32 = 5u;
 
 // Distance to the model that decides, as in `Distance`, and the band of a round, as in `ScoreBand`.
 struct LaneDistance {
@@ -531,7 +532,7 @@ fn enter(lane: u32, index: u32) {
     thread = index;
     numbers_at = lane * sizes.n_numbers;
     words_at = lane * sizes.n_words;
-    planes_at = lane * 5u * TILE * sizes.n_tiles;
+    planes_at = lane * LANE_PLANES * TILE * sizes.n_tiles;
     spent = 4u;
 }
 
@@ -558,6 +559,8 @@ fn play(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
         tiles_visited = select(0u, played[answer + 3u], goes_on);
         status = select(PLAYING, select(played[answer + 2u], PLAYING, played[answer + 2u] == PAUSED), goes_on);
     }
+    // The plane that holds the lane's function is that of the first lane with the same one.
+    let function_at = (u32(jobs[job + 7u]) * LANE_PLANES + L_FUNCTION) * TILE * sizes.n_tiles;
     let rounds = u32(jobs[job + 1u]);
     let first = workgroupUniformLoad(&first_round);
     if (workgroupUniformLoad(&status) != PLAYING || first == rounds) {
@@ -586,7 +589,7 @@ fn play(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
         }
         if (thread == 0u) {
             let x = chosen;
-            let seen = lane_planes[lane_plane(L_FUNCTION, x)] + jobs[at + 1u];
+            let seen = lane_planes[function_at + x] + jobs[at + 1u];
             let kept = select(seen, jobs[job + 5u], seen < jobs[job + 5u]);
             let released = select(kept, jobs[job + 6u], jobs[job + 6u] < kept) + jobs[at + 2u];
             num[REWARD] = select(released, jobs[at + 1u], beta < 0.0lf);

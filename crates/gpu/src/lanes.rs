@@ -8,6 +8,7 @@ use super::readback::{Pending, Staging, guarded};
 use privateer_backend::device::{DeviceLanes, DeviceRounds, LoopDomain, MOST_VISITED, Precision, TILE};
 use privateer_backend::{BackendError, LaneAnswer, LaneJob, LaneRound, MOST_ROUNDS};
 use privateer_gp::posterior::REBUILD_EVERY;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// Planes of a lane: p, mean, variance, its error, and the function.
@@ -133,6 +134,8 @@ impl DeviceRounds for GpuRounds {
             jobs,
             played,
             stamp: 0,
+            functions: vec![0; n_lanes],
+            uploaded: BTreeMap::new(),
             in_flight: None,
             bytes: (0, 0),
         })))
@@ -151,6 +154,9 @@ pub struct GpuLanes {
     played: wgpu::Buffer,
     staging: Staging,
     stamp: u32,
+    /// The lane of which each lane reads its function, and functions with the lane that holds them, by address.
+    functions: Vec<usize>,
+    uploaded: BTreeMap<usize, (Arc<Vec<f64>>, usize)>,
     /// The submission under way, and the rounds of its jobs.
     in_flight: Option<(Pending, wgpu::SubmissionIndex, Vec<u32>)>,
     bytes: (u64, u64),
@@ -163,8 +169,9 @@ impl GpuLanes {
         for (job, packed) in jobs.iter().zip(packed.chunks_exact_mut(JOB_HEADER + ROUND_NUMBERS * most)) {
             let begins = f64::from(u8::from(job.function.is_some()));
             let (low, high) = (job.clip.0.max(-f64::MAX), job.clip.1.min(f64::MAX));
-            let header = [job.lane as f64, job.rounds.len() as f64, f64::from(self.stamp), begins, job.ridge, low, high];
-            packed[..header.len()].copy_from_slice(&header);
+            let function = self.functions[job.lane] as f64;
+            let (lane, n_rounds, stamp) = (job.lane as f64, job.rounds.len() as f64, f64::from(self.stamp));
+            packed[..JOB_HEADER].copy_from_slice(&[lane, n_rounds, stamp, begins, job.ridge, low, high, function]);
             for (round, packed) in job.rounds.iter().zip(packed[JOB_HEADER..].chunks_exact_mut(ROUND_NUMBERS)) {
                 packed.copy_from_slice(&match *round {
                     LaneRound::Forced { point, reward } => [-1.0 - f64::from(self.domain.position(point)), reward, 0.0],
@@ -180,12 +187,17 @@ impl DeviceLanes for GpuLanes {
     fn send(&mut self, jobs: &[LaneJob]) -> Result<(), BackendError> {
         self.stamp = self.stamp.checked_add(1).unwrap_or(1);
         for job in jobs {
-            if let Some(function) = &job.function {
-                let function = self.domain.tiled(function);
+            let Some(function) = &job.function else { continue };
+            let key = Arc::as_ptr(function).addr();
+            if !self.uploaded.contains_key(&key) {
+                let tiled = self.domain.tiled(function);
                 let offset = 8 * ((job.lane * LANE_PLANES + LANE_PLANES - 1) * self.stride) as u64;
-                upload(&self.shared, &self.planes, offset, bytemuck::cast_slice(&function))?;
-                self.bytes.0 += size_of_val(&function[..]) as u64;
+                upload(&self.shared, &self.planes, offset, bytemuck::cast_slice(&tiled))?;
+                self.bytes.0 += size_of_val(&tiled[..]) as u64;
             }
+            // A function that is held keeps its address.
+            let (_, holder) = self.uploaded.entry(key).or_insert_with(|| (Arc::clone(function), job.lane));
+            self.functions[job.lane] = *holder;
         }
         let most = jobs.iter().map(|job| job.rounds.len()).max().unwrap_or(0);
         upload(&self.shared, &self.sizes, SIZE_OF_ROUNDS, bytemuck::bytes_of(&(most as u32)))?;

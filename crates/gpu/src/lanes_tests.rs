@@ -69,7 +69,8 @@ impl Trials {
         play
     }
 
-    fn by_device(&self, gpu: &Gpu, k: usize) -> (Vec<Play>, usize) {
+    /// Returns what is played, the number of submissions and bytes up.
+    fn by_device(&self, gpu: &Gpu, k: usize) -> (Vec<Play>, usize, u64) {
         let n = self.functions.len();
         let rounds = GpuRounds::new(gpu.shared(), Arc::clone(&self.domain)).expect("a table");
         let mut lanes = rounds.lanes(n, 200).expect("lanes").expect("room");
@@ -79,7 +80,7 @@ impl Trials {
             let open: Vec<usize> = (0..n).filter(|&lane| plays[lane].actions.len() < self.noise[lane].len()).collect();
             if open.is_empty() {
                 println!("{:?} bytes for {} rounds", lanes.bytes(), n * self.noise[0].len());
-                return (plays, submissions);
+                return (plays, submissions, lanes.bytes().0);
             }
             let rounds: Vec<Vec<LaneRound>> = open
                 .iter()
@@ -133,7 +134,7 @@ fn the_shader_plays_as_the_loop_does() {
         let trials = Trials::new(&mut draws, table, ridge, beta, 3, 80);
         let by_loop: Vec<Play> = (0..3).map(|lane| trials.by_loop(lane)).collect();
         for k in [1, 16, MOST_ROUNDS] {
-            let (plays, submissions) = trials.by_device(&gpu, k);
+            let (plays, submissions, _) = trials.by_device(&gpu, k);
             assert_eq!(plays, by_loop, "ridge {ridge}, beta {beta}, {k} rounds a job");
             let halts = plays.iter().map(|play| play.forced.len()).max().unwrap_or(0);
             assert!(submissions <= 80usize.div_ceil(k) + halts, "{submissions} submissions for {halts} halts");
@@ -142,6 +143,20 @@ fn the_shader_plays_as_the_loop_does() {
         }
     }
     println!("{played} rounds, {compared} left to the host");
+}
+
+/// Lanes with one function read it from the lane to which it went up.
+#[test]
+fn a_function_goes_up_once() {
+    let Some(gpu) = device().filter(|gpu| gpu.shared().has_f64) else { return };
+    let mut draws = CaseDraws(64);
+    let table = TestBasis::smooth(&mut draws, 700);
+    let mut trials = Trials::new(&mut draws, table, 1e-2, 2.0, 4, 40);
+    let of_its_own = trials.by_device(&gpu, MOST_ROUNDS).2;
+    trials.functions[3] = Arc::clone(&trials.functions[1]);
+    let (plays, _, bytes) = trials.by_device(&gpu, MOST_ROUNDS);
+    assert_eq!(plays, (0..4).map(|lane| trials.by_loop(lane)).collect::<Vec<_>>());
+    assert!(bytes + 8 * 700 <= of_its_own, "{bytes} bytes up, {of_its_own} where each lane has its own");
 }
 
 #[test]
@@ -154,7 +169,7 @@ fn fewer_threads_play_the_same() {
         let mut draws = CaseDraws(62);
         let table = doubled(&TestBasis::smooth(&mut draws, 300));
         let trials = Trials::new(&mut draws, table, 1e-4, 0.5, 2, 40);
-        let (plays, _) = trials.by_device(&gpu, 16);
+        let plays = trials.by_device(&gpu, 16).0;
         assert_eq!(plays, (0..2).map(|lane| trials.by_loop(lane)).collect::<Vec<_>>());
     }
 }

@@ -18,6 +18,7 @@ use privateer_backend::{Ahead, Counters, Domain, LaneJob, LaneRound, MOST_ROUNDS
 use privateer_config::error::Error;
 use privateer_gp::score::{Candidates, TrialScore};
 use std::collections::VecDeque;
+use std::ops::Range;
 use std::sync::Arc;
 
 /// Distance of the trials that choose every round again.
@@ -84,7 +85,7 @@ impl DeviceTrials {
     /// Returns whether lanes could play the rounds of all trials.
     pub(super) fn suit(&mut self, n_rounds: u64) -> bool {
         let Players { players, decider, .. } = &mut self.lockstep.players;
-        let mut trials = players.iter_mut().zip(&self.lockstep.sources);
+        let mut trials = players.iter_mut().zip(&mut self.lockstep.sources);
         decider.is_screened() && trials.all(|(player, source)| suits(player, source, n_rounds))
     }
 
@@ -110,6 +111,23 @@ impl DeviceTrials {
             screen: None,
         };
         self.lanes = (first..first + self.lockstep.sources.len()).map(lane).collect();
+    }
+
+    /// Returns how many rounds all lanes have named beyond those that were played.
+    pub(super) fn n_named(&self) -> usize {
+        self.lanes.iter().map(|lane| lane.named.len()).min().unwrap_or(0)
+    }
+
+    /// Plays rounds of the trial at a place that its lane has named.
+    pub(super) fn play_named(&mut self, place: usize, rounds: Range<u64>, observer: &dyn Observer) -> Result<(), Error> {
+        for round in rounds {
+            let Some(point) = self.lanes[place].named.pop_front() else { return Ok(()) };
+            let point = self.lanes[place].count(point);
+            self.lockstep.players.points[place] = point;
+            let signal = self.lockstep.reward(place, round, observer)?;
+            self.lockstep.players.players[place].pending.push((point, signal));
+        }
+        Ok(())
     }
 
     /// Returns whether the coming round waits for a device.
@@ -170,7 +188,7 @@ impl Trials for DeviceTrials {
 }
 
 /// Returns whether a lane could play the trial's rounds.
-fn suits(player: &mut Player, source: &RewardSource, n_rounds: u64) -> bool {
+fn suits(player: &mut Player, source: &mut RewardSource, n_rounds: u64) -> bool {
     let is_known = player.policy.factor_ahead(n_rounds).is_some() && source.ahead(0).is_some();
     let is_whole = player.set.is_none() && player.plays.is_none();
     is_known && is_whole && player.policy.scores().is_some_and(|model| model.visited().is_some() && model.table().is_none())
@@ -178,7 +196,7 @@ fn suits(player: &mut Player, source: &RewardSource, n_rounds: u64) -> bool {
 
 impl LaneTrial {
     /// Begins a round: takes a point that the lane has named, or asks for more.
-    fn propose(&mut self, round: u64, player: &mut Player, source: &RewardSource) -> Result<(), Error> {
+    fn propose(&mut self, round: u64, player: &mut Player, source: &mut RewardSource) -> Result<(), Error> {
         self.coming = self.coming(round, player, source);
         player.is_ahead = self.coming != AheadRound::Screened;
         if !player.is_ahead {
@@ -189,7 +207,7 @@ impl LaneTrial {
         Ok(())
     }
 
-    fn coming(&mut self, round: u64, player: &mut Player, source: &RewardSource) -> AheadRound {
+    fn coming(&mut self, round: u64, player: &mut Player, source: &mut RewardSource) -> AheadRound {
         if let Some(point) = self.named.pop_front() {
             return AheadRound::Named(point);
         }
@@ -205,17 +223,17 @@ impl LaneTrial {
         let left = usize::try_from(self.n_rounds - round + 1).unwrap_or(usize::MAX);
         let wanted = self.n_asked.min(MOST_ROUNDS - self.untold.len()).min(left);
         let factors: Vec<f64> = (round..).map_while(|round| player.policy.factor_ahead(round)).take(wanted).collect();
-        let ridge = player.policy.scores().and_then(|model| model.visited()).map(|visited| visited.ridge);
-        let (Some(ridge), Some(noise), Some(clip)) = (ridge, source.ahead(factors.len()), source.clip()) else {
-            self.leaves = true;
-            return AheadRound::Screened;
-        };
         if factors.is_empty() {
             return AheadRound::Screened;
         }
+        let ridge = player.policy.scores().and_then(|model| model.visited()).map(|visited| visited.ridge);
+        let (clip, function) = (source.clip(), (!self.has_begun).then(|| Arc::clone(source.instance.values())));
+        let (Some(ridge), Some(noise), Some(clip)) = (ridge, source.ahead(factors.len()), clip) else {
+            self.leaves = true;
+            return AheadRound::Screened;
+        };
         let mut rounds = self.untold.clone();
         rounds.extend(factors.iter().zip(noise).map(|(&beta, (noise, added))| LaneRound::Open { beta, noise, added }));
-        let function = (!self.has_begun).then(|| Arc::clone(source.instance.values()));
         self.lanes.add(LaneJob { lane: self.lane, function, ridge, clip, rounds });
         AheadRound::Asked(factors.len())
     }
@@ -226,20 +244,24 @@ impl LaneTrial {
             self.coming = self.answer(asked)?.map_or(AheadRound::Decided, AheadRound::Named);
         }
         match self.coming {
-            AheadRound::Named(named) => {
-                self.n_named += 1;
-                self.changes += usize::from(self.last != Some(named));
-                self.last = Some(named);
-                *point = named as usize;
-            }
+            AheadRound::Named(named) => *point = self.count(named),
             AheadRound::Decided => {
                 *point = self.decided(player)? as usize;
                 player.is_ahead = false;
+                self.n_ahead += 1;
             }
-            AheadRound::Screened | AheadRound::Asked(_) => return Ok(()),
+            AheadRound::Screened | AheadRound::Asked(_) => {}
         }
-        self.n_ahead += 1;
         Ok(())
+    }
+
+    /// Counts a round that the lane has named; returns its point.
+    fn count(&mut self, point: u32) -> usize {
+        self.n_named += 1;
+        self.n_ahead += 1;
+        self.changes += usize::from(self.last != Some(point));
+        self.last = Some(point);
+        point as usize
     }
 
     /// Takes the lane's answer for `asked` rounds; returns the point of the first, if the lane has named it.

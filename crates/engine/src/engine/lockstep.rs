@@ -11,11 +11,10 @@ use super::players::Players;
 use super::ready_cell::ReadyCell;
 use super::reward_source::RewardSource;
 use super::rounds::{BatchResult, Recorded, Rounds, Trials};
-use crate::env::catch_bad_reward;
 use crate::policy::Setting;
 use privateer_backend::{Counters, Screen};
 use privateer_config::error::Error;
-use privateer_privacy::Raw;
+use privateer_privacy::{Released, Signal};
 use std::ops::Range;
 
 /// Runs the trials `numbers` of a cell to the end; returns `None` if stopped before.
@@ -71,6 +70,16 @@ impl LockstepTrials {
         let (keeps_parameters, cell, label) = (cell.keeps_parameters, cell.plan.index, cell.plan.label());
         Self { players, sources, released: Vec::new(), keeps_parameters, cell, label }
     }
+
+    /// Returns what is released of the play at this place, and counts its regret.
+    pub(super) fn reward(&mut self, place: usize, round: u64, observer: &dyn Observer) -> Result<Released<Signal>, Error> {
+        let (source, player, point) = (&mut self.sources[place], &self.players.players[place], self.players.points[place]);
+        let query = self.players.query(place);
+        let signal = source.released(&query, point).map_err(|bad| bad.in_round(&self.label, player.number, round))?;
+        observer.released(Place { cell: self.cell, trial: player.number, round }, &query, &signal);
+        source.count(point, player.set.as_deref());
+        Ok(signal)
+    }
 }
 
 impl Trials for LockstepTrials {
@@ -89,25 +98,13 @@ impl Trials for LockstepTrials {
 
     fn learn(&mut self, round: u64, observer: &dyn Observer) -> Result<(), Error> {
         self.released.clear();
-        for (place, source) in self.sources.iter_mut().enumerate() {
-            let (trial, point) = (self.players.players[place].number, self.players.points[place]);
+        for place in 0..self.sources.len() {
             if let Some(rows) = self.players.new_play(place) {
-                source.instance.define(&rows);
+                self.sources[place].instance.define(&rows);
             }
-            let reward = match source.told.take() {
-                Some(reward) => Raw::seal(reward),
-                None => catch_bad_reward(|| source.instance.observe(point, &mut source.noise))
-                    .map_err(|bad| bad.in_round(&self.label, trial, round))?,
-            };
-            let query = self.players.query(place);
-            let signal = source.privatizer.release(&query, reward, (&mut source.mechanism).into());
-            observer.released(Place { cell: self.cell, trial, round }, &query, &signal);
-            drop(query);
+            let signal = self.reward(place, round, observer)?;
             self.released.push(signal.reward());
             self.players.update(place, signal);
-            let [_, cumulative, simple] = source.counted;
-            let regret = source.instance.regret_among(point, self.players.players[place].set.as_deref());
-            source.counted = [regret, cumulative + regret, simple.min(source.instance.regret(point))];
         }
         self.players.end_round(round)
     }

@@ -3,11 +3,13 @@
 use super::player::Player;
 use super::plays::Plays;
 use super::ready_cell::{ReadyCell, ReadyTrial};
-use crate::env::Instance;
+use crate::env::{BadReward, Instance, catch_bad_reward};
 use crate::policy::{Policy, PolicyStreams, Setting};
 use privateer_config::error::Error;
 use privateer_numerics::rng::{Purpose, Stream};
-use privateer_privacy::{Channel, Privatizer};
+use privateer_privacy::noise::Noise;
+use privateer_privacy::{Channel, Privatizer, Query, Raw, Released, Signal};
+use std::collections::VecDeque;
 
 /// Holds the function of one trial, the mechanism that its rewards pass, and its regret so far.
 pub(super) struct RewardSource {
@@ -16,9 +18,11 @@ pub(super) struct RewardSource {
     /// The public constants that the policy knows.
     pub(super) setting: Setting,
     pub(super) privatizer: Box<dyn Privatizer>,
-    pub(super) noise: Stream,
-    pub(super) mechanism: Stream,
+    noise: Stream,
+    mechanism: Stream,
     sets: Stream,
+    /// What noise and mechanism add to the coming rewards, as far as it was drawn ahead.
+    drawn: VecDeque<(f64, f64)>,
     /// A reward that the caller has measured, instead of one that is drawn.
     pub(super) told: Option<f64>,
     /// Regret of the last counted round, of all so far, and of the best play.
@@ -38,6 +42,7 @@ impl RewardSource {
             noise: of(Purpose::Noise),
             mechanism: of(Purpose::Mechanism(&cell.plan.policy)),
             sets: of(Purpose::Sets),
+            drawn: VecDeque::new(),
             told: None,
             counted: [0.0, 0.0, f64::INFINITY],
         };
@@ -61,14 +66,35 @@ impl RewardSource {
     /// Returns what noise and mechanism will add to the next rewards, before and after they are clipped.
     ///
     /// `None` where that depends on the reward.
-    pub(super) fn ahead(&self, n_rounds: usize) -> Option<Vec<(f64, f64)>> {
-        let (rewards, mut noise, mut mechanism) = (self.channel.rewards()?, self.noise.clone(), self.mechanism.clone());
-        // One more round shows whether noise and mechanism are additive.
-        let rounds = (0..=n_rounds).map(|_| Some((self.instance.noise().added(&mut noise)?, rewards.added(&mut mechanism)?)));
-        rounds.collect::<Option<Vec<(f64, f64)>>>().map(|mut rounds| {
-            rounds.truncate(n_rounds);
-            rounds
-        })
+    pub(super) fn ahead(&mut self, n_rounds: usize) -> Option<impl Iterator<Item = (f64, f64)>> {
+        let n_new = n_rounds.saturating_sub(self.drawn.len());
+        let (mut noise, mut added) = (vec![0.0; n_new], vec![0.0; n_new]);
+        let are_additive = self.instance.noise().added(&mut self.noise, &mut noise)
+            && self.channel.rewards()?.added(&mut self.mechanism, &mut added);
+        self.drawn.extend(noise.into_iter().zip(added));
+        are_additive.then(|| self.drawn.iter().take(n_rounds).copied())
+    }
+
+    /// Draws the reward of a play, and releases it.
+    pub(super) fn released(&mut self, query: &Query<'_>, point: usize) -> Result<Released<Signal>, BadReward> {
+        if let Some((noise, added)) = self.drawn.pop_front() {
+            let reward = Raw::seal(self.instance.mean(point) + noise);
+            return Ok(self.privatizer.release(query, reward, Noise::Drawn(added)));
+        }
+        let reward = match self.told.take() {
+            Some(reward) => Raw::seal(reward),
+            None => catch_bad_reward(|| self.instance.observe(point, &mut self.noise))?,
+        };
+        Ok(self.privatizer.release(query, reward, (&mut self.mechanism).into()))
+    }
+
+    /// Counts the regret of a play.
+    ///
+    /// * `set` — the points that were allowed; `None` for all
+    pub(super) fn count(&mut self, point: usize, set: Option<&[u32]>) {
+        let [_, cumulative, simple] = self.counted;
+        let regret = self.instance.regret_among(point, set);
+        self.counted = [regret, cumulative + regret, simple.min(self.instance.regret(point))];
     }
 
     /// Returns the range to which rewards are clipped; `None` where sums are released.

@@ -4,6 +4,7 @@ use super::observer::{Observer, Stop, TrialEnd};
 use super::{Measures, Trace};
 use privateer_backend::Counters;
 use privateer_config::error::Error;
+use std::ops::Range;
 
 /// Number of rounds between two checks of the stop flag.
 const STOP_EVERY: u64 = 64;
@@ -76,6 +77,28 @@ impl<T: Trials> Recorded<T> {
                 let (point, measured) = self.trials.row(place)?;
                 rows.push(*number, round, point, measured);
             }
+        }
+        Ok(())
+    }
+
+    /// Plays rounds of one trial after the other, where none waits for another; `play` plays rounds of the trial at a place.
+    pub(super) fn play_apart(
+        &mut self,
+        rounds: &Range<u64>,
+        recorded: &[u64],
+        play: impl Fn(&mut T, usize, Range<u64>) -> Result<(), Error>,
+    ) -> Result<(), Error> {
+        let recorded = &recorded[recorded.partition_point(|&round| round < rounds.start)..];
+        let recorded = &recorded[..recorded.partition_point(|&round| round < rounds.end)];
+        for (place, (number, rows)) in self.rows.iter_mut().enumerate() {
+            let mut first = rounds.start;
+            for &round in recorded {
+                play(&mut self.trials, place, first..round + 1)?;
+                let (point, measured) = self.trials.row(place)?;
+                rows.push(*number, round, point, measured);
+                first = round + 1;
+            }
+            play(&mut self.trials, place, first..rounds.end)?;
         }
         Ok(())
     }

@@ -186,20 +186,24 @@ struct WidePart {
 }
 
 impl WidePart {
-    /// Finishes the round that was begun, and begins the next one; without a device, as many as there are.
+    /// Finishes the round that was begun and those that lanes have named, and begins the next one; without a device, as many as
+    /// there are.
     fn turn(&mut self, job: &UnitJob<'_>) -> Result<(), Error> {
         loop {
             let round = self.played + 1;
             let record = self.recorded.binary_search(&round).is_ok();
             self.recorder.finish(round, record, job.observer)?;
-            self.played = round;
+            let named = round + 1..round + 1 + self.recorder.trials.n_named() as u64;
+            let play = |trials: &mut DeviceTrials, place, rounds| trials.play_named(place, rounds, job.observer);
+            self.recorder.play_apart(&named, &self.recorded, play)?;
+            self.played = named.end - 1;
             let trials = &mut self.recorder.trials;
-            if round == self.rounds {
+            if self.played == self.rounds {
                 trials.lockstep.players.close_screen();
                 return Ok(());
             }
-            trials.propose(round + 1)?;
-            if trials.wait() || (round.is_multiple_of(STOP_EVERY) && job.stop.asked()) {
+            trials.propose(named.end)?;
+            if trials.wait() || job.stop.asked() {
                 return Ok(());
             }
         }

@@ -27,7 +27,7 @@ mod synthetic;
 pub mod test_function;
 mod value_units;
 
-pub(crate) use bad_reward::catch_bad_reward;
+pub(crate) use bad_reward::{BadReward, catch_bad_reward};
 pub use contract::{BuildContext, Environment, EnvironmentPlan};
 pub use curated::CuratedLedger;
 pub use data_derived::{DataDerived, DeclaredPublic, DerivedNumbers};

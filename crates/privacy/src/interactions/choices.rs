@@ -173,7 +173,7 @@ impl ArmChoices {
                 match noise {
                     Noise::Simulated(stream) => ArmStep::Vertex(exponential(&arm.sum, arm.steepest, unit, stream)),
                     // Rejection is neither replayed nor exact: nothing is given out in its place.
-                    Noise::Exact(_) | Noise::Replayed(_) => ArmStep::None,
+                    Noise::Exact(_) | Noise::Replayed(_) | Noise::Drawn(_) => ArmStep::None,
                 }
             }
             ChoiceLaw::Laplace { scale } => {

@@ -66,9 +66,9 @@ pub trait RewardMechanism: Sealed + Send + Sync + fmt::Debug {
         None
     }
 
-    /// Draws what a simulated release adds to a clipped reward, whatever the reward; `None` unless the release is that sum.
-    fn added(&self, _stream: &mut Stream) -> Option<f64> {
-        None
+    /// Draws what the next simulated releases add to clipped rewards, whatever these are; false unless a release is that sum.
+    fn added(&self, _stream: &mut Stream, _out: &mut [f64]) -> bool {
+        false
     }
 
     /// Returns the ledger: claimed and delivered loss.

@@ -92,8 +92,10 @@ impl RewardMechanism for GaussianMechanism {
         Some(self.window.range())
     }
 
-    fn added(&self, stream: &mut Stream) -> Option<f64> {
-        Some(self.drawn() * stream.normal())
+    fn added(&self, stream: &mut Stream, out: &mut [f64]) -> bool {
+        stream.normals(out);
+        out.iter_mut().for_each(|drawn| *drawn *= self.drawn());
+        true
     }
 
     fn ledger(&self) -> Ledger {

@@ -110,8 +110,9 @@ impl RewardMechanism for Laplace {
         Some(self.scale)
     }
 
-    fn added(&self, stream: &mut Stream) -> Option<f64> {
-        Some(stream.laplace(self.drawn()))
+    fn added(&self, stream: &mut Stream, out: &mut [f64]) -> bool {
+        stream.laplaces(self.drawn(), out);
+        true
     }
 
     fn ledger(&self) -> Ledger {

@@ -46,8 +46,9 @@ impl RewardMechanism for NoMechanism {
         None
     }
 
-    fn added(&self, _stream: &mut Stream) -> Option<f64> {
-        Some(0.0)
+    fn added(&self, _stream: &mut Stream, out: &mut [f64]) -> bool {
+        out.fill(0.0);
+        true
     }
 
     fn ledger(&self) -> Ledger {

@@ -21,6 +21,8 @@ pub enum Noise<'a> {
     Exact(&'a mut Entropy),
     /// Draws as they are added, one after another, for reference cases; what they release is not private.
     Replayed(&'a mut VecDeque<Vec<f64>>),
+    /// One number that a simulation has drawn ahead ([`crate::RewardMechanism::added`]); what it releases is not private.
+    Drawn(f64),
 }
 
 impl<'a> From<&'a mut Stream> for Noise<'a> {
@@ -41,6 +43,7 @@ impl Noise<'_> {
                 Some(next) => out.copy_from_slice(&next),
                 None => out.fill(f64::NAN),
             },
+            Self::Drawn(drawn) => out.fill(if out.len() == 1 { *drawn } else { f64::NAN }),
         }
     }
 

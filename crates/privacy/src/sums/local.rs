@@ -75,7 +75,7 @@ impl LocalSumsNoise {
             match noise {
                 Noise::Exact(entropy) => entries.iter_mut().for_each(|x| *x = grid.add_gaussian(*x, entropy)),
                 // Other noise is never given out instead of exact noise.
-                Noise::Simulated(_) | Noise::Replayed(_) => entries.fill(f64::NAN),
+                Noise::Simulated(_) | Noise::Replayed(_) | Noise::Drawn(_) => entries.fill(f64::NAN),
             }
             return Shape::Bordered(m).scale_diagonal(entries, SQRT_2);
         }

@@ -10,9 +10,9 @@ pub trait Noise: Send + Sync + fmt::Debug {
     /// Consumes a fixed number of words.
     fn reward(&self, mean: f64, point: usize, stream: &mut Stream) -> f64;
 
-    /// Draws what is added to the mean reward in the coming round, whatever is played; `None` unless the reward is that sum.
-    fn added(&self, _stream: &mut Stream) -> Option<f64> {
-        None
+    /// Draws what is added to mean rewards in the coming rounds, whatever is played; false unless a reward is that sum.
+    fn added(&self, _stream: &mut Stream, _out: &mut [f64]) -> bool {
+        false
     }
 
     /// Returns `R`, the largest |reward - mean|; `None` if it is unbounded.

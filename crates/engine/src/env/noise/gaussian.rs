@@ -20,8 +20,10 @@ impl Noise for GaussianNoise {
         mean + self.sd * stream.normal()
     }
 
-    fn added(&self, stream: &mut Stream) -> Option<f64> {
-        Some(self.sd * stream.normal())
+    fn added(&self, stream: &mut Stream, out: &mut [f64]) -> bool {
+        stream.normals(out);
+        out.iter_mut().for_each(|drawn| *drawn *= self.sd);
+        true
     }
 
     fn variance(&self) -> Option<f64> {

@@ -17,8 +17,9 @@ impl Noise for Silent {
         mean
     }
 
-    fn added(&self, _stream: &mut Stream) -> Option<f64> {
-        Some(0.0)
+    fn added(&self, _stream: &mut Stream, out: &mut [f64]) -> bool {
+        out.fill(0.0);
+        true
     }
 
     fn bound(&self) -> Option<f64> {

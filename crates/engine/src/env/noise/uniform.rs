@@ -20,8 +20,9 @@ impl Noise for UniformNoise {
         mean + self.bound * (2.0 * stream.open_uniform() - 1.0)
     }
 
-    fn added(&self, stream: &mut Stream) -> Option<f64> {
-        Some(self.bound * (2.0 * stream.open_uniform() - 1.0))
+    fn added(&self, stream: &mut Stream, out: &mut [f64]) -> bool {
+        out.fill_with(|| self.bound * (2.0 * stream.open_uniform() - 1.0));
+        true
     }
 
     fn bound(&self) -> Option<f64> {

@@ -1,0 +1,139 @@
+//! What the host pays for rounds that a device plays ahead, in CPU time of the pool's threads a trial-round.
+//!
+//! The device answers with the points that the CPU chose in the same run before, so that it takes no time of its own, and no
+//! driver takes part. Bytes are compared. `cargo bench --bench ahead -- SPEC TRIALS FEWER MORE [KEY=VALUE...]` plays FEWER and
+//! MORE rounds three times each, on one thread: the difference leaves out what a trial costs once.
+
+use privateer::engine::{Observer, Options, Preparation, Stop, Trace, Unit, run};
+use privateer::env::DataFolder;
+use privateer::run::thread_pool;
+use privateer::spec::Sweep;
+use privateer_backend::device::{Device, DeviceLanes, DeviceRounds, LoopDomain, Precision, Tables};
+use privateer_backend::reference::ReferenceDevice;
+use privateer_backend::{Backend, BackendError, Batched, Counters, Cpu, LaneAnswer, LaneJob};
+use privateer_config::error::Error;
+use privateer_gp::score::Basis;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+
+/// The points of every round, by trial, and what comes next.
+#[derive(Debug)]
+struct Played {
+    points: Vec<Vec<u32>>,
+    /// First trial of the lanes that are opened next.
+    next: AtomicUsize,
+}
+
+/// A device whose lanes know what is played.
+#[derive(Debug)]
+struct Prompter(ReferenceDevice, Arc<Played>);
+
+struct PromptedRounds(Arc<Played>);
+
+struct PromptedLanes {
+    played: Arc<Played>,
+    first: usize,
+    /// Rounds that each lane has played.
+    rounds: Vec<usize>,
+    answers: Vec<LaneAnswer>,
+}
+
+impl Device for Prompter {
+    fn name(&self) -> &'static str {
+        self.0.name()
+    }
+
+    fn description(&self) -> String {
+        "a table of points".to_owned()
+    }
+
+    fn computes_in(&self, precision: Precision) -> bool {
+        self.0.computes_in(precision)
+    }
+
+    fn tables(&self, basis: &Basis, precision: Precision) -> Result<Box<dyn Tables>, BackendError> {
+        self.0.tables(basis, precision)
+    }
+
+    fn rounds(&self, _domain: Arc<LoopDomain>) -> Result<Option<Box<dyn DeviceRounds>>, BackendError> {
+        Ok(Some(Box::new(PromptedRounds(Arc::clone(&self.1)))))
+    }
+}
+
+impl DeviceRounds for PromptedRounds {
+    fn lanes(&self, n_lanes: usize, _n_streaks: usize) -> Result<Option<Box<dyn DeviceLanes>>, BackendError> {
+        let first = self.0.next.fetch_add(n_lanes, Ordering::Relaxed);
+        let (played, rounds) = (Arc::clone(&self.0), vec![0; n_lanes]);
+        Ok(Some(Box::new(PromptedLanes { played, first, rounds, answers: Vec::new() })))
+    }
+}
+
+impl DeviceLanes for PromptedLanes {
+    fn send(&mut self, jobs: &[LaneJob]) -> Result<(), BackendError> {
+        for job in jobs {
+            let from = self.rounds[job.lane];
+            self.rounds[job.lane] += job.rounds.len();
+            let actions = self.played.points[self.first + job.lane][from..][..job.rounds.len()].to_vec();
+            self.answers.push(LaneAnswer { actions, ..LaneAnswer::default() });
+        }
+        Ok(())
+    }
+
+    fn receive(&mut self) -> Result<Vec<LaneAnswer>, BackendError> {
+        Ok(std::mem::take(&mut self.answers))
+    }
+
+    fn bytes(&self) -> (u64, u64) {
+        (0, 0)
+    }
+}
+
+#[derive(Default)]
+struct Collect(Mutex<BTreeMap<Unit, Trace>>);
+
+impl Observer for Collect {
+    fn finished(&self, unit: Unit, rows: Trace, _seconds: f64, _counters: &Counters) -> Result<(), Error> {
+        self.0.lock().expect("no panic").insert(unit, rows);
+        Ok(())
+    }
+}
+
+fn rows(sweep: &Sweep, backend: &dyn Backend) -> Result<(Vec<Trace>, Counters), Error> {
+    let (collect, data) = (Collect::default(), DataFolder::default());
+    let preparation = Preparation::new(sweep, &data, backend);
+    let tally = run(sweep, &preparation, Options::default(), &BTreeSet::new(), &Stop::new(), &collect)?;
+    Ok((collect.0.into_inner().expect("no panic").into_values().collect(), tally.counters))
+}
+
+fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let given: Vec<String> = std::env::args().skip(1).filter(|argument| argument != "--bench").collect();
+    let [spec, trials, fewer, more, keys @ ..] = &given[..] else { return Ok(()) };
+    let text = std::fs::read_to_string(spec)?;
+    let sweep = |rounds: &str, recorded: &str| {
+        let own = [("trials", trials.as_str()), ("rounds", rounds), ("record.rounds", recorded)];
+        let set = own.into_iter().chain(keys.iter().filter_map(|key| key.split_once('=')));
+        let set: Vec<_> = set.map(|(key, value)| (format!("{key}="), key.to_owned(), value.to_owned())).collect();
+        Sweep::parse(spec, &text, &set)
+    };
+    let pool = thread_pool(Some(1))?;
+    let mut us: BTreeMap<&String, Vec<f64>> = BTreeMap::new();
+    for rounds in [fewer, more].into_iter().cycle().take(6) {
+        let n = rounds.parse::<usize>()?;
+        let everything = rows(&sweep(rounds, "all")?, &Cpu::default())?.0;
+        let points = everything.iter().flat_map(|rows| rows.point.chunks(n));
+        let points = points.map(|points| points.iter().map(|point| point.unwrap_or(0) as u32).collect()).collect();
+        let played = Arc::new(Played { points, next: AtomicUsize::new(0) });
+        let device = Batched::new(Arc::new(Prompter(ReferenceDevice::default(), played)));
+        let sweep = sweep(rounds, "log")?;
+        let (expected, (found, counters)) = (rows(&sweep, &Cpu::default())?.0, pool.install(|| rows(&sweep, &device))?);
+        assert!(expected == found && 0 < counters.lanes, "other rows than those of the CPU");
+        us.entry(rounds).or_default().push(counters.host_us as f64 / trials.parse::<f64>()?);
+        println!("{rounds} rounds: {:.1} us a trial, {} jobs", us[rounds][us[rounds].len() - 1], counters.lanes);
+    }
+    let rounds = more.parse::<f64>()? - fewer.parse::<f64>()?;
+    for (fewer, more) in us[fewer].iter().zip(&us[more]) {
+        println!("{:.3} us a trial-round", (more - fewer) / rounds);
+    }
+    Ok(())
+}
