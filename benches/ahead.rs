@@ -108,7 +108,10 @@ fn rows(sweep: &Sweep, backend: &dyn Backend) -> Result<(Vec<Trace>, Counters), 
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let given: Vec<String> = std::env::args().skip(1).filter(|argument| argument != "--bench").collect();
-    let [spec, trials, fewer, more, keys @ ..] = &given[..] else { return Ok(()) };
+    let [spec, trials, fewer, more, keys @ ..] = &given[..] else {
+        println!("left out: state SPEC TRIALS FEWER MORE [KEY=VALUE...]");
+        return Ok(());
+    };
     let text = std::fs::read_to_string(spec)?;
     let sweep = |rounds: &str, recorded: &str| {
         let own = [("trials", trials.as_str()), ("rounds", rounds), ("record.rounds", recorded)];

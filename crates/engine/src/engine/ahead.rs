@@ -120,6 +120,7 @@ impl DeviceTrials {
 
     /// Plays rounds of the trial at a place that its lane has named.
     pub(super) fn play_named(&mut self, place: usize, rounds: Range<u64>, observer: &dyn Observer) -> Result<(), Error> {
+        self.lockstep.players.players[place].pending.reserve((rounds.end - rounds.start) as usize);
         for round in rounds {
             let Some(point) = self.lanes[place].named.pop_front() else { return Ok(()) };
             let point = self.lanes[place].count(point);

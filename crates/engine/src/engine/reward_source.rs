@@ -93,8 +93,9 @@ impl RewardSource {
     /// * `set` — the points that were allowed; `None` for all
     pub(super) fn count(&mut self, point: usize, set: Option<&[u32]>) {
         let [_, cumulative, simple] = self.counted;
-        let regret = self.instance.regret_among(point, set);
-        self.counted = [regret, cumulative + regret, simple.min(self.instance.regret(point))];
+        let of_point = self.instance.regret(point);
+        let regret = if set.is_some() { self.instance.regret_among(point, set) } else { of_point };
+        self.counted = [regret, cumulative + regret, simple.min(of_point)];
     }
 
     /// Returns the range to which rewards are clipped; `None` where sums are released.

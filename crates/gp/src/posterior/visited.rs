@@ -109,16 +109,15 @@ impl VisitedModel {
     /// Adds an observation of `reward` at the point of `slot`; `visits` already count it.
     pub fn observe(&mut self, slot: usize, visits: &Visits, source: &impl Covariances, reward: f64) -> StreakUpdate {
         self.since_rebuild += 1;
-        let (mut open, repeated) = match self.open.take() {
-            Some(open) if open.slot == slot => (open, true),
-            ended => {
-                self.close_streak(ended, source);
-                (self.start_streak(slot, visits, source), false)
-            }
-        };
+        let repeated = self.open_slot() == Some(slot);
+        if !repeated {
+            let ended = self.open.take();
+            self.close_streak(ended, source);
+            self.open = Some(self.start_streak(slot, visits, source));
+        }
+        let Some(open) = &mut self.open else { return StreakUpdate { scale: 0.0, mean_step: 0.0, repeated } };
         let update = open.streak.observe(self.ridge, reward, repeated);
         self.rounding.step(open.streak.coefficient.abs());
-        self.open = Some(open);
         update
     }
 
