@@ -37,9 +37,10 @@ pub fn rows(py: Python<'_>, folder: PathBuf) -> PyResult<Bound<'_, PyDict>> {
         let (manifest, parts) = Folder::unread(&folder)?;
         let (mut cells, mut rows): (Vec<u32>, Trace) = (Vec::new(), Trace::default());
         for part in parts {
-            let trace = manifest.read_part(&folder, part)?;
-            cells.resize(cells.len() + trace.len(), part.cell);
-            rows.extend(trace);
+            for (cell, trace) in (part.cell..).zip(manifest.read_part(&folder, part)?) {
+                cells.resize(cells.len() + trace.len(), cell);
+                rows.extend(trace);
+            }
         }
         Ok((cells, rows))
     });

@@ -119,6 +119,7 @@ fn manifest() -> Manifest {
         rounds: N_ROUNDS,
         block: BLOCK,
         n_blocks: N_TRIALS.div_ceil(BLOCK),
+        cells_a_part: 1,
         recorded: "every round".to_owned(),
         spec_text: spec_text.to_owned(),
         cells: cells(),

@@ -85,8 +85,8 @@ fn forge(out: &Path, id: PartId, change: impl Fn(&mut CellInfo, &mut Trace)) -> 
     let manifest = Manifest::load(out).expect("a manifest");
     let (_, mut rows) = read_part(&id.path(out), u64::MAX).expect("a part");
     let mut cell = manifest.cells[id.cell as usize].clone();
-    change(&mut cell, &mut rows);
-    let bytes = part_bytes(&manifest.spec_hash, id, &cell, &rows).expect("encoded");
+    change(&mut cell, &mut rows[0]);
+    let bytes = part_bytes(&manifest.spec_hash, id, &[cell], &rows).expect("encoded");
     fs::write(id.path(out), &bytes).expect("written");
     bytes
 }

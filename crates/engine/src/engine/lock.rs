@@ -18,9 +18,6 @@ pub(super) fn made<T: Clone>(slot: &Mutex<Option<T>>, make: impl FnOnce() -> Res
     }
 }
 
-/// Largest number of cached environments, and of cached problems.
-pub(super) const MOST_PROBLEMS: usize = 8;
-
 /// Keeps the values of the last few keys.
 pub(super) struct LastFew<K, T>(Mutex<VecDeque<(K, Arc<T>)>>);
 

@@ -6,7 +6,7 @@
 use super::cell_info::{CellFacts, CellInfo, unify_swept};
 use super::contexts::ContextualCell;
 use super::environment_cache::EnvironmentCache;
-use super::lock::{LastFew, MOST_PROBLEMS, lock, made};
+use super::lock::{LastFew, lock, made};
 use super::lockstep::batch;
 use super::online::{OnlineCell, batch_size};
 use super::ready_cell::{ReadyCell, update_kind};
@@ -15,7 +15,7 @@ use super::trace::Measures;
 use super::{functions, scoring_error};
 use crate::env::{BuildContext, DataFolder, Environment};
 use crate::policy::{KnownInputs, Problem, SharedInputs};
-use crate::spec::{BanditPlan, CellPlan, ContextualBandit, CuratorPlan, SharedValues, Sweep, Task};
+use crate::spec::{BanditPlan, CellPlan, ContextualBandit, CuratorPlan, MOST_PROBLEMS, SharedValues, Sweep, Task};
 use privateer_backend::{Backend, Cpu, Domain, UpdateKind};
 use privateer_config::error::{Diagnostic, Error};
 use privateer_config::memory::allow;

@@ -3,7 +3,7 @@
 use super::Quantity;
 use super::cell_info::{CellFacts, CellLedger};
 use super::environment_cache::EnvironmentCache;
-use super::lock::{MOST_PROBLEMS, lock, made};
+use super::lock::{lock, made};
 use super::observer::Stop;
 use super::online::{OnlineCell, batch_size};
 use super::prepare::Preparation;
@@ -11,7 +11,7 @@ use super::rounds::Rounds;
 use super::warnings::delta_warning;
 use crate::oco::learner::Rates;
 use crate::oco::problem::{Problem, ProblemContext};
-use crate::spec::{CellPlan, OnlinePlan, Task};
+use crate::spec::{CellPlan, MOST_PROBLEMS, OnlinePlan, Task};
 use privateer_config::error::Error;
 use privateer_numerics::rng::Streams;
 use privateer_privacy::Ledger;

@@ -19,9 +19,9 @@ use std::time::Instant;
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Tally {
-    /// Number of units finished in this run.
+    /// Number of blocks of trials of a cell that are finished in this run.
     pub finished: usize,
-    /// Number of units that an earlier run had finished.
+    /// Number of those that an earlier run had finished.
     pub skipped: usize,
     /// Whether the run was stopped before the end.
     pub stopped: bool,
@@ -36,16 +36,19 @@ impl Tally {
     }
 }
 
-/// Returns all units of a sweep in canonical order: cells in order, blocks inside.
+/// Returns all units of a sweep in canonical order: cells in order, blocks inside. Cells that share a part file are the unit of their
+/// first one.
 pub fn units(sweep: &Sweep) -> Vec<Unit> {
     let blocks = sweep.trials.div_ceil(sweep.block) as u32;
-    sweep.cells.iter().flat_map(|cell| (0..blocks).map(|block| Unit { cell: cell.index, block })).collect()
+    let first_cells = sweep.cells.iter().step_by(sweep.cells_a_part.max(1) as usize);
+    first_cells.flat_map(|cell| (0..blocks).map(|block| Unit { cell: cell.index, block })).collect()
 }
 
 /// Runs every unit that is not in `done`, on the current rayon pool.
 ///
 /// # Errors
-/// A list of units that the sweep does not have, and the first failure; the units finished before it have been passed to the observer.
+/// A list of units that the sweep does not have, and the first failure; what was finished before it has been passed to the observer,
+/// which is told of each cell of a unit.
 pub fn run(
     sweep: &Sweep,
     preparation: &Preparation<'_>,
@@ -54,15 +57,20 @@ pub fn run(
     stop: &Stop,
     observer: &dyn Observer,
 ) -> Result<Tally, Error> {
-    let all = options.share.of(units(sweep))?;
-    let mut open: Vec<Unit> = all.iter().copied().filter(|unit| !done.contains(unit)).collect();
+    let (skipped, mut open): (Vec<Unit>, Vec<Unit>) =
+        options.share.of(units(sweep))?.into_iter().partition(|unit| done.contains(unit));
     // Cells over one environment play a block of trials one after the other: its functions are drawn once.
     open.sort_by_key(|unit| (preparation.first_alike(unit.cell), unit.block, unit.cell));
-    let tally = Mutex::new(Tally { skipped: all.len() - open.len(), ..Tally::default() });
+    let of_cells = |unit: Unit| sweep.cells_of_part(unit.cell).iter().map(move |cell| Unit { cell: cell.index, ..unit });
+    let open: Vec<Unit> = open.into_iter().flat_map(of_cells).collect();
+    let n_open = open.len();
+    let tally = Mutex::new(Tally { skipped: skipped.into_iter().flat_map(of_cells).count(), ..Tally::default() });
     let job = UnitJob { sweep, preparation, options, stop, observer };
     let open = if preparation.has_device() { job.on_device(open, &tally)? } else { open };
-    // One unit at a time from the front of the list: what is under way when a run is killed is what is lost.
-    open.into_par_iter().with_max_len(1).try_for_each(|unit| {
+    // One part at a time from the front of the list: what is under way when a run is killed is what is lost.
+    let part = |unit: &Unit| Unit { cell: sweep.first_of_part(unit.cell), ..*unit };
+    let parts: Vec<&[Unit]> = open.chunk_by(|left, right| part(left) == part(right)).collect();
+    parts.into_par_iter().with_max_len(1).flat_map_iter(|part| part.iter().copied()).try_for_each(|unit| {
         if stop.asked() {
             return Ok(());
         }
@@ -76,7 +84,7 @@ pub fn run(
         Ok(())
     })?;
     let mut tally = tally.into_inner().unwrap_or_else(PoisonError::into_inner);
-    tally.stopped = tally.finished + tally.skipped < all.len();
+    tally.stopped = tally.finished < n_open;
     Ok(tally)
 }
 

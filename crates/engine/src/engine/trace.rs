@@ -1,7 +1,7 @@
 //! Defines the recorded rows of a unit, as columns.
 
 use serde::{Deserialize, Serialize};
-use std::ops::{Index, IndexMut};
+use std::ops::{Index, IndexMut, Range};
 
 /// The quantities that a run measures: the columns after `point`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -154,13 +154,17 @@ impl Trace {
 
     /// Returns the first rows, at most `n_rows`.
     pub fn first_rows(&self, n_rows: usize) -> Self {
-        let n = n_rows.min(self.len());
+        self.rows(0..n_rows.min(self.len()))
+    }
+
+    /// Returns these rows; panics if there are fewer.
+    pub fn rows(&self, rows: Range<usize>) -> Self {
         Self {
-            trial: self.trial[..n].to_vec(),
-            round: self.round[..n].to_vec(),
-            point: self.point[..n].to_vec(),
+            trial: self.trial[rows.clone()].to_vec(),
+            round: self.round[rows.clone()].to_vec(),
+            point: self.point[rows.clone()].to_vec(),
             measures: self.measures,
-            measured: self.measured.iter().map(|column| column[..n].to_vec()).collect(),
+            measured: self.measured.iter().map(|column| column[rows.clone()].to_vec()).collect(),
         }
     }
 

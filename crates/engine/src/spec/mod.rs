@@ -34,6 +34,7 @@ pub use curator::CuratorPlan;
 pub use interactions::{INTERACTION_MECHANISMS, InteractionPlan};
 pub use listing::listing;
 pub use misleading::Misleading;
+pub(crate) use parts::MOST_PROBLEMS;
 pub use plan::{SPEC_FILE, Sweep};
 pub use privacy::PrivacyPlan;
 pub use recorded::Recorded;

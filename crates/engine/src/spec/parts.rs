@@ -1,7 +1,10 @@
-//! Limits the part files of a sweep: their number, and their rows.
+//! Limits the part files of a sweep: their number, and their rows. Tiny cells share files.
 
-use super::Sweep;
+use super::{CellPlan, Sweep, Task};
 use privateer_config::params::Args;
+use std::collections::BTreeSet;
+use std::mem::discriminant;
+use std::sync::Arc;
 
 const MOST_PARTS: f64 = 1e6;
 /// Memory for a recorded row while its part is built and encoded, in bytes.
@@ -38,4 +41,48 @@ pub(super) fn allow_rows(top: &Args<'_>, sweep: &Sweep) {
         let most = memory_bytes / BYTES_PER_ROW;
         top.reject_with_hint(key, message, format!("at most {most:.0} rows in a part"), Some(hint.to_owned()));
     }
+}
+
+/// Number of cells from which on tiny ones share part files: about as many files as a large sweep of them has.
+const N_FILES: usize = 512;
+/// Most rounds, over all cells and trials, whose rows share a file: what is lost if a run is killed.
+const MOST_SHARED_ROUNDS: u64 = 1 << 14;
+/// Number of environments that are kept ready, so that cells may come to them in any order.
+pub(crate) const MOST_PROBLEMS: usize = 8;
+
+/// Returns how many consecutive cells share a part file: file systems and programs that read a folder suffer from many files.
+///
+/// It follows from the spec alone, so that every shard, backend and thread writes the same files. Released parameters have a
+/// file for each cell in any case.
+pub(super) fn cells_a_part(sweep: &Sweep) -> u32 {
+    let cells = sweep.cells.as_slice();
+    let longest = cells.iter().map(|cell| cell.rounds).max().unwrap_or(1);
+    let most = MOST_SHARED_ROUNDS / longest.saturating_mul(sweep.trials).max(1);
+    let wanted = most.min(cells.len().div_ceil(N_FILES) as u64) as u32;
+    let may_share =
+        1 < wanted && sweep.trials <= sweep.block && !sweep.parameters && measure_alike(cells) && stand_together(cells);
+    if may_share { wanted } else { 1 }
+}
+
+/// Returns whether the cells record the same quantities.
+fn measure_alike(cells: &[CellPlan]) -> bool {
+    let kind = |cell: &CellPlan| {
+        let replays = matches!(&cell.task, Task::Contextual(task) if task.environment_plan.replays);
+        (discriminant(&cell.task), replays)
+    };
+    cells.iter().all(|cell| kind(cell) == kind(&cells[0]))
+}
+
+/// Returns whether cells can be played in their order, and each environment still be prepared about once.
+fn stand_together(cells: &[CellPlan]) -> bool {
+    let is_same = |left: &CellPlan, right: &CellPlan| {
+        Arc::ptr_eq(&left.environment, &right.environment) || left.environment.key == right.environment.key
+    };
+    let (mut known, mut n_runs) = (BTreeSet::new(), 0);
+    for run in cells.chunk_by(is_same) {
+        known.insert(&run[0].environment.key);
+        n_runs += 1;
+    }
+    // The references of each environment stand behind all others.
+    known.len() <= MOST_PROBLEMS || n_runs <= 2 * known.len()
 }

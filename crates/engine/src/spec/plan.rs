@@ -32,6 +32,8 @@ pub struct Sweep {
     pub memory_bytes: f64,
     /// Cells in canonical order: sweep points in the order of the spec, policies inside; then the references.
     pub cells: Arc<Vec<CellPlan>>,
+    /// Number of consecutive cells whose rows share a part file: more than one where cells are many and tiny.
+    pub cells_a_part: u32,
     /// The spec after overrides, as canonical TOML.
     pub resolved: String,
     /// SHA-256 of the resolved spec, in hexadecimal.
@@ -42,5 +44,16 @@ impl Sweep {
     /// Returns the cells that the spec lists; the references that were added to them follow.
     pub fn listed(&self) -> &[CellPlan] {
         &self.cells[..self.cells.partition_point(|cell| cell.role == Role::Listed)]
+    }
+
+    /// Returns the first of the cells that share a part file with this one.
+    pub fn first_of_part(&self, cell: u32) -> u32 {
+        cell - cell % self.cells_a_part.max(1)
+    }
+
+    /// Returns the cells that share a part file, of which this is the first.
+    pub fn cells_of_part(&self, first: u32) -> &[CellPlan] {
+        let first = first as usize;
+        &self.cells[first..self.cells.len().min(first + self.cells_a_part.max(1) as usize)]
     }
 }

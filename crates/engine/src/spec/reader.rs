@@ -4,7 +4,7 @@ use super::cell::{BanditPlan, CellEnvironment, CellPlan, ContextualBandit, Onlin
 use super::curator::CuratorPlan;
 use super::interactions::InteractionPlan;
 use super::online::GradientPlan;
-use super::parts::{allow_parts, allow_rows};
+use super::parts::{allow_parts, allow_rows, cells_a_part};
 use super::privacy::PrivacyPlan;
 use super::sections::{
     Chooser, Defaults, EnvironmentRead, People, PlanSetting, PointKeys, PolicyRead, PrivacySetting, SectionRead, Sections,
@@ -178,6 +178,7 @@ impl<'a> SpecReader<'a> {
         sweep.cells = Arc::new(cells);
         if self.sink.n_mistakes() == 0 && allow_parts(&top, &sweep, sweep.cells.len() as f64) {
             allow_rows(&top, &sweep);
+            sweep.cells_a_part = cells_a_part(&sweep);
         }
         sweep.resolved = toml::to_string(&self.base.to_toml()).unwrap_or_default();
         sweep.hash = Sha256::digest(sweep.resolved.as_bytes()).iter().map(|byte| format!("{byte:02x}")).collect();

@@ -36,8 +36,21 @@ pub(super) fn parse(top: &Args<'_>, stem: String) -> (Sweep, bool) {
     limits.finish();
     top.absorb(&limits);
     let memory_bytes = memory * 1024.0 * 1024.0 * 1024.0;
-    let (cells, resolved, hash) = (Arc::default(), String::new(), String::new());
-    let sweep = Sweep { name, seed, trials, block, recorded, audit, parameters, accepted, memory_bytes, cells, resolved, hash };
+    let sweep = Sweep {
+        name,
+        seed,
+        trials,
+        block,
+        recorded,
+        audit,
+        parameters,
+        accepted,
+        memory_bytes,
+        cells: Arc::default(),
+        cells_a_part: 1,
+        resolved: String::new(),
+        hash: String::new(),
+    };
     (sweep, plays_references)
 }
 

@@ -185,7 +185,7 @@ fn inspect(out: &Path, manifest: &Manifest) -> Result<Option<String>, Error> {
         );
         return Err(Error::folder(out, problem, "choose another folder with `--out DIR`, or delete this one"));
     }
-    if older.cells != manifest.cells {
+    if older.cells != manifest.cells || older.cells_a_part != manifest.cells_a_part {
         return Err(Error::folder(
             out,
             "holds results of the same spec over other data, or of a program that reads it differently",
@@ -231,7 +231,8 @@ impl PartsFound {
         let mut found = Self::listed(out, manifest)?;
         for id in std::mem::take(&mut found.done) {
             let path = id.path(out);
-            match part_read::check_part(&path).and_then(|header| manifest.check_header(&path, id, &header)) {
+            let n_cells = manifest.cells_of(id).len();
+            match part_read::check_part(&path).and_then(|header| manifest.check_header(&path, id, n_cells, &header)) {
                 Ok(()) => drop(found.done.insert(id)),
                 Err(Error::Corrupt { problem, .. }) => found.altered.push((path, problem)),
                 Err(error) => return Err(error),

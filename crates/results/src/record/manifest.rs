@@ -41,6 +41,9 @@ pub struct Manifest {
     pub block: u32,
     /// Parts of each cell.
     pub n_blocks: u32,
+    /// Number of consecutive cells of a part; the last part may have fewer.
+    #[serde(default = "one", skip_serializing_if = "is_one")]
+    pub cells_a_part: u32,
     /// Which rounds are recorded, in words.
     pub recorded: String,
     /// The resolved spec, as TOML.
@@ -60,7 +63,18 @@ pub(super) struct ManifestHead {
     pub(super) program_version: String,
     pub(super) spec_hash: String,
     n_blocks: u32,
+    #[serde(default = "one")]
+    cells_a_part: u32,
     cells: CellCount,
+}
+
+fn one() -> u32 {
+    1
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+fn is_one(count: &u32) -> bool {
+    *count == 1
 }
 
 #[derive(Deserialize)]
@@ -78,9 +92,9 @@ impl ManifestHead {
 
     /// Returns all parts of the sweep, in canonical order.
     pub(super) fn parts(&self) -> impl ExactSizeIterator<Item = PartId> {
-        let n_blocks = self.n_blocks.max(1);
-        let id = move |number: u32| PartId { cell: number / n_blocks, block: number % n_blocks };
-        (0..(self.cells.list.len() as u32).saturating_mul(self.n_blocks)).map(id)
+        let (n_blocks, n_cells) = (self.n_blocks.max(1), self.cells_a_part.max(1));
+        let id = move |number: u32| PartId { cell: number / n_blocks * n_cells, block: number % n_blocks };
+        (0..(self.cells.list.len() as u32).div_ceil(n_cells).saturating_mul(self.n_blocks)).map(id)
     }
 }
 
@@ -159,34 +173,45 @@ impl Manifest {
         if self.block == 0 || self.n_blocks != self.trials.div_ceil(self.block) {
             return Err(format!("states {} blocks for {} trials in blocks of {}", self.n_blocks, self.trials, self.block));
         }
+        if self.cells_a_part != 1 && (self.cells_a_part == 0 || self.n_blocks != 1) {
+            return Err(format!("states parts of {} cells in {} blocks", self.cells_a_part, self.n_blocks));
+        }
         match self.cells.iter().enumerate().find(|(place, cell)| *place as u64 != u64::from(cell.cell)) {
             Some((place, cell)) => Err(format!("has cell {} in place {place}", cell.cell)),
             None => Ok(()),
         }
     }
 
-    /// Reads a part of the sweep from its folder.
+    /// Reads the rows of each cell of a part of the sweep from its folder.
     ///
     /// # Errors
     /// Those of [`read_part`], and [`Error::Corrupt`] where the part is of another spec or cell.
-    pub fn read_part(&self, out: &Path, id: PartId) -> Result<Trace, Error> {
+    pub fn read_part(&self, out: &Path, id: PartId) -> Result<Vec<Trace>, Error> {
+        self.read_cells(out, id, self.cells_of(id).len())
+    }
+
+    /// Reads a part of this number of cells, for a caller that has taken the cells out.
+    pub(crate) fn read_cells(&self, out: &Path, id: PartId, n_cells: usize) -> Result<Vec<Trace>, Error> {
         let path = id.path(out);
         let (header, rows) = read_part(&path, self.most_rows())?;
-        self.check_header(&path, id, &header)?;
+        self.check_header(&path, id, n_cells, &header)?;
         Ok(rows)
     }
 
-    /// Returns the largest number of rows of a part: trials of a block times rounds.
+    /// Returns the largest number of rows of a part: trials of a block times rounds times cells.
     pub(super) fn most_rows(&self) -> u64 {
-        u64::from(self.block.min(self.trials)) * u64::from(self.rounds)
+        let of_cell = u64::from(self.block.min(self.trials)) * u64::from(self.rounds);
+        of_cell.saturating_mul(self.cells_a_part.into())
     }
 
-    /// Refuses a part of another spec or cell.
-    pub(super) fn check_header(&self, path: &Path, id: PartId, header: &PartHeader) -> Result<(), Error> {
+    /// Refuses a part of another spec or of other cells.
+    pub(super) fn check_header(&self, path: &Path, id: PartId, n_cells: usize, header: &PartHeader) -> Result<(), Error> {
         let problem = if header.spec_hash != self.spec_hash {
             "is of another spec".to_owned()
         } else if header.id != id {
             format!("holds {}", header.id)
+        } else if header.n_cells as usize != n_cells {
+            format!("holds {} cells in place of {n_cells}", header.n_cells)
         } else {
             return Ok(());
         };
@@ -200,17 +225,29 @@ impl Manifest {
 
     /// Whether a part belongs to the sweep.
     pub fn has(&self, id: PartId) -> bool {
-        (id.cell as usize) < self.cells.len() && id.block < self.n_blocks
+        (id.cell as usize) < self.cells.len() && id.cell == self.first_of_part(id.cell) && id.block < self.n_blocks
+    }
+
+    /// Returns the first cell of the parts that hold a cell.
+    pub fn first_of_part(&self, cell: u32) -> u32 {
+        cell - cell % self.cells_a_part.max(1)
+    }
+
+    /// Returns the cells of a part of the sweep.
+    pub fn cells_of(&self, id: PartId) -> &[CellInfo] {
+        let cells = self.cells.get(id.cell as usize..).unwrap_or_default();
+        &cells[..cells.len().min(self.cells_a_part as usize)]
     }
 
     /// Number of parts of the sweep.
     pub fn n_parts(&self) -> usize {
-        self.cells.len().saturating_mul(self.n_blocks as usize)
+        self.cells.len().div_ceil(self.cells_a_part.max(1) as usize).saturating_mul(self.n_blocks as usize)
     }
 
     /// Returns all parts of the sweep, in canonical order.
     pub fn parts(&self) -> impl Iterator<Item = PartId> + '_ {
-        self.cells.iter().flat_map(|cell| (0..self.n_blocks).map(|block| PartId { cell: cell.cell, block }))
+        let first_cells = self.cells.iter().step_by(self.cells_a_part.max(1) as usize);
+        first_cells.flat_map(|cell| (0..self.n_blocks).map(|block| PartId { cell: cell.cell, block }))
     }
 }
 
@@ -234,6 +271,7 @@ pub(crate) mod tests {
             rounds: 50,
             block: 2,
             n_blocks: 2,
+            cells_a_part: 1,
             recorded: "every round".to_owned(),
             spec_text: "seed = 7\n".to_owned(),
             cells,
@@ -278,6 +316,8 @@ pub(crate) mod tests {
         for (wrong, said) in [
             (Manifest { n_blocks: u32::MAX, ..sound.clone() }, "states 4294967295 blocks"),
             (Manifest { block: 0, ..sound.clone() }, "in blocks of 0"),
+            (Manifest { cells_a_part: 0, ..sound.clone() }, "states parts of 0 cells"),
+            (Manifest { cells_a_part: 2, ..sound.clone() }, "states parts of 2 cells in 2 blocks"),
             (Manifest { cells: vec![cell(7, "a", 0.1)], ..sound }, "has cell 7 in place 0"),
         ] {
             wrong.save(folder.path()).expect("saved");

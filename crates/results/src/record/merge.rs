@@ -70,7 +70,8 @@ fn agree(inputs: &[PathBuf], first: &Manifest) -> Result<(), Error> {
                 "merge only the shards of one spec",
             );
         }
-        if manifest.cells != first.cells || manifest.n_blocks != first.n_blocks {
+        let counts = |manifest: &Manifest| (manifest.n_blocks, manifest.cells_a_part);
+        if manifest.cells != first.cells || counts(&manifest) != counts(first) {
             return refuse(
                 format!(
                     "lists other cells than `{}` (versions {} and {})",

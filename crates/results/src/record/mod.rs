@@ -1,4 +1,4 @@
-//! What a run leaves on disk: one immutable Parquet part per block of trials of a cell, a manifest, the resolved spec,
+//! What a run leaves on disk: one immutable Parquet part per block of trials of a cell (or of several tiny ones), a manifest, the resolved spec,
 //! timings; opening such a folder to resume, and merging the folders of shards.
 //!
 //! A file is written under a temporary name, flushed to the disk and renamed, so that a part either is whole or is not there, and
@@ -24,6 +24,7 @@ mod parameters;
 mod part;
 mod part_id;
 mod part_read;
+mod part_rows;
 mod part_writer;
 mod run_record;
 mod sealed_text;
@@ -49,6 +50,7 @@ pub use parameters::{Parameters, TrialParameters};
 pub use part::{part_bytes, write_part};
 pub use part_id::{FOLDER_VERSION, PartHeader, PartId, SCHEMA_VERSION};
 pub use part_read::{check_part, read_part};
+pub use part_rows::{FinishedPart, PartRows};
 pub use part_writer::PartWriter;
 pub use privateer_engine::engine::{
     ByText, CellInfo, CellLedger, GroupedWarnings, Measures, Quantity, Role, Trace, grouped_warnings, is_privacy_key,

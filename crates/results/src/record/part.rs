@@ -3,7 +3,7 @@
 use super::columns::schema;
 use super::digests::{ListedFile, write_listed};
 use super::manifest::PROGRAM_FAULT;
-use super::part_id::{KEY_BLOCK, KEY_CELL, KEY_ROWS, KEY_SCHEMA, KEY_SPEC};
+use super::part_id::{KEY_BLOCK, KEY_CELL, KEY_CELLS, KEY_ROWS, KEY_SCHEMA, KEY_SPEC};
 use super::part_read::rows_hash;
 use super::{CellInfo, Measures, PartId, Quantity, SCHEMA_VERSION, Trace};
 use parquet::basic::{Compression, Encoding};
@@ -15,38 +15,51 @@ use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
 use parquet::schema::types::ColumnPath;
 use privateer_config::error::Error;
 use privateer_config::params::Scalar;
+use std::borrow::Cow;
+use std::iter::repeat_n;
 use std::path::Path;
+use std::slice::from_ref;
 use std::sync::Arc;
 
-/// Writes one part whole and lists its digest. The bytes depend on the arguments alone.
+/// Writes one part of one cell whole and lists its digest. The bytes depend on the arguments alone.
 ///
 /// # Errors
 /// [`Error::Io`] where the disk refuses, and those of [`part_bytes`].
 pub fn write_part(out: &Path, spec_hash: &str, id: PartId, cell: &CellInfo, rows: &Trace) -> Result<(), Error> {
-    let bytes = part_bytes(spec_hash, id, cell, rows)?;
+    let bytes = part_bytes(spec_hash, id, from_ref(cell), from_ref(rows))?;
     write_listed(out, &[ListedFile { name: id.listed_name(), bytes }], "write the part")
 }
 
 /// Returns the bytes of one part; they depend on the arguments alone.
 ///
+/// * `cells` — consecutive cells that have the same columns
+/// * `rows` — those of each cell
+///
 /// # Errors
 /// [`Error::Corrupt`] where the columns are not equally long or the encoder refuses them.
-pub fn part_bytes(spec_hash: &str, id: PartId, cell: &CellInfo, rows: &Trace) -> Result<Vec<u8>, Error> {
+pub fn part_bytes(spec_hash: &str, id: PartId, cells: &[CellInfo], rows: &[Trace]) -> Result<Vec<u8>, Error> {
     let refused = |problem: String| Error::corrupt(id.listed_name(), problem, PROGRAM_FAULT);
-    if rows.measures() != cell.measures || !rows.is_rectangular() {
+    let (Some(first), true) = (cells.first(), cells.len() == rows.len()) else {
+        return Err(refused(format!("cannot be written: it has rows of {} cells in place of {}", rows.len(), cells.len())));
+    };
+    if let Some(rows) = rows.iter().find(|rows| rows.measures() != first.measures || !rows.is_rectangular()) {
         return Err(refused(format!("cannot be written: its columns are not all {} rows long", rows.len())));
     }
-    encode(spec_hash, id, cell, rows).map_err(|source| refused(format!("cannot be written: the encoder says \"{source}\"")))
+    encode(spec_hash, id, cells, rows).map_err(|source| refused(format!("cannot be written: the encoder says \"{source}\"")))
 }
 
-fn encode(spec_hash: &str, id: PartId, cell: &CellInfo, rows: &Trace) -> ParquetResult<Vec<u8>> {
-    let properties = properties(spec_hash, id, rows);
-    let mut writer = SerializedFileWriter::new(Vec::new(), Arc::new(schema(cell)?), Arc::new(properties))?;
+fn encode(spec_hash: &str, id: PartId, cells: &[CellInfo], of_cells: &[Trace]) -> ParquetResult<Vec<u8>> {
+    let properties = properties(spec_hash, id, of_cells);
+    let mut writer = SerializedFileWriter::new(Vec::new(), Arc::new(schema(&cells[0])?), Arc::new(properties))?;
     let mut group = writer.next_row_group()?;
-    let n_rows = rows.len();
+    let mut rows = Cow::Borrowed(&of_cells[0]);
+    for more in &of_cells[1..] {
+        rows.to_mut().extend(more.clone());
+    }
 
     // u32 travels as the same 32 bits; the schema says that they are unsigned.
-    column::<Int32Type>(&mut group, &vec![id.cell.cast_signed(); n_rows], None)?;
+    let numbers = (id.cell..).zip(of_cells).flat_map(|(cell, rows)| repeat_n(cell.cast_signed(), rows.len()));
+    column::<Int32Type>(&mut group, &numbers.collect::<Vec<i32>>(), None)?;
     let signed = |values: &[u32]| values.iter().map(|value| value.cast_signed()).collect::<Vec<i32>>();
     column::<Int32Type>(&mut group, &signed(&rows.trial), None)?;
     column::<Int32Type>(&mut group, &signed(&rows.round), None)?;
@@ -58,16 +71,29 @@ fn encode(spec_hash: &str, id: PartId, cell: &CellInfo, rows: &Trace) -> Parquet
     for values in rows.measured() {
         column::<DoubleType>(&mut group, values, None)?;
     }
-    for word in [&cell.policy, &cell.environment] {
-        column::<ByteArrayType>(&mut group, &vec![ByteArray::from(&**word); n_rows], None)?;
-    }
-    for (_, value) in cell.swept.iter() {
-        match value {
-            Scalar::Bool(b) => column::<BoolType>(&mut group, &vec![*b; n_rows], None)?,
-            Scalar::Integer(i) => column::<Int64Type>(&mut group, &vec![*i; n_rows], None)?,
-            Scalar::Float(x) => column::<DoubleType>(&mut group, &vec![*x; n_rows], None)?,
-            Scalar::Text(word) => {
-                column::<ByteArrayType>(&mut group, &vec![ByteArray::from(word.as_str()); n_rows], None)?;
+    let word = |word: &Arc<str>| Some(ByteArray::from(&**word));
+    column::<ByteArrayType>(&mut group, &repeated(cells, of_cells, |cell| word(&cell.policy)), None)?;
+    column::<ByteArrayType>(&mut group, &repeated(cells, of_cells, |cell| word(&cell.environment)), None)?;
+    for (at, (_, kind)) in cells[0].swept.iter().enumerate() {
+        let swept = |cell: &CellInfo| cell.swept.get(at).map(|(_, value)| value.clone());
+        match kind {
+            Scalar::Bool(_) => {
+                let value = |cell: &CellInfo| if let Some(Scalar::Bool(b)) = swept(cell) { Some(b) } else { None };
+                column::<BoolType>(&mut group, &repeated(cells, of_cells, value), None)?;
+            }
+            Scalar::Integer(_) => {
+                let value = |cell: &CellInfo| if let Some(Scalar::Integer(i)) = swept(cell) { Some(i) } else { None };
+                column::<Int64Type>(&mut group, &repeated(cells, of_cells, value), None)?;
+            }
+            Scalar::Float(_) => {
+                let value = |cell: &CellInfo| if let Some(Scalar::Float(x)) = swept(cell) { Some(x) } else { None };
+                column::<DoubleType>(&mut group, &repeated(cells, of_cells, value), None)?;
+            }
+            Scalar::Text(_) => {
+                let value = |cell: &CellInfo| {
+                    if let Some(Scalar::Text(word)) = swept(cell) { Some(ByteArray::from(word.as_str())) } else { None }
+                };
+                column::<ByteArrayType>(&mut group, &repeated(cells, of_cells, value), None)?;
             }
         }
     }
@@ -75,21 +101,30 @@ fn encode(spec_hash: &str, id: PartId, cell: &CellInfo, rows: &Trace) -> Parquet
     writer.into_inner()
 }
 
+/// Returns the value of each cell, once for each of its rows; cells without one leave the column too short, which the encoder refuses.
+fn repeated<T: Clone>(cells: &[CellInfo], of_cells: &[Trace], value: impl Fn(&CellInfo) -> Option<T>) -> Vec<T> {
+    let of_cell = |(cell, rows): (&CellInfo, &Trace)| value(cell).map(|value| repeat_n(value, rows.len()));
+    cells.iter().zip(of_cells).filter_map(of_cell).flatten().collect()
+}
+
 /// Everything that could differ between machines is set here.
-fn properties(spec_hash: &str, id: PartId, rows: &Trace) -> WriterProperties {
+fn properties(spec_hash: &str, id: PartId, of_cells: &[Trace]) -> WriterProperties {
+    let n_cells = (1 < of_cells.len()).then(|| (KEY_CELLS, of_cells.len().to_string()));
     let entries = [
         (KEY_SCHEMA, SCHEMA_VERSION.to_string()),
         (KEY_SPEC, spec_hash.to_owned()),
         (KEY_CELL, id.cell.to_string()),
         (KEY_BLOCK, id.block.to_string()),
-        (KEY_ROWS, rows_hash(rows)),
+        (KEY_ROWS, rows_hash(of_cells)),
     ];
     let mut builder = WriterProperties::builder()
         .set_created_by(format!("privateer schema {SCHEMA_VERSION}"))
         .set_compression(Compression::SNAPPY)
-        .set_key_value_metadata(Some(entries.into_iter().map(|(key, value)| KeyValue::new(key.to_owned(), value)).collect()));
+        .set_key_value_metadata(Some(
+            entries.into_iter().chain(n_cells).map(|(key, value)| KeyValue::new(key.to_owned(), value)).collect(),
+        ));
     // Rounds count up and sums never repeat: a dictionary would only grow and be thrown away.
-    let sums = match rows.measures() {
+    let sums = match of_cells[0].measures() {
         Measures::Regret | Measures::Contextual => Quantity::CumulativeRegret,
         Measures::Replay => Quantity::Value,
         Measures::Risk => Quantity::Risk,
@@ -142,7 +177,7 @@ pub(crate) mod tests {
         let written = rows(4..7, 50, |trial, round| f64::from(trial * round));
         write_part(folder.path(), "abc", id, &cell(2, "gp-ucb", 0.5), &written).expect("written");
         let (header, read) = read_part(&id.path(folder.path()), u64::MAX).expect("read");
-        assert_eq!(read, written);
+        assert_eq!(read, [written]);
         assert_eq!((header.id, header.spec_hash.as_str()), (id, "abc"));
     }
 
@@ -156,7 +191,7 @@ pub(crate) mod tests {
             ("environment.synthetic".into(), Scalar::Bool(true)),
         ]
         .into();
-        let bytes = encode("h", PartId { cell: 0, block: 0 }, &info, &rows(0..1, 5, |_, _| 1.0)).expect("encoded");
+        let bytes = encode("h", PartId { cell: 0, block: 0 }, &[info], &[rows(0..1, 5, |_, _| 1.0)]).expect("encoded");
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("x");
         fs::write(&path, bytes).expect("written");

@@ -7,6 +7,8 @@ pub(super) const KEY_SCHEMA: &str = "privateer.schema_version";
 pub(super) const KEY_SPEC: &str = "privateer.spec_hash";
 pub(super) const KEY_CELL: &str = "privateer.cell";
 pub(super) const KEY_BLOCK: &str = "privateer.block";
+/// Absent where a part holds one cell.
+pub(super) const KEY_CELLS: &str = "privateer.cells";
 pub(super) const KEY_ROWS: &str = "privateer.rows_sha256";
 
 /// Version of the layout of parts and of released parameters. A reader refuses what is newer than itself.
@@ -16,10 +18,10 @@ pub const SCHEMA_VERSION: u32 = 1;
 /// parameters of cells once, 4 keeps what the machine did in `run.json`. A reader refuses every other one.
 pub const FOLDER_VERSION: u32 = 4;
 
-/// Holds one part: a block of trials of one cell. Ordered by cell, then by block.
+/// Names one part: a block of trials of one cell, or of several consecutive ones. Ordered by cell, then by block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct PartId {
-    /// The cell.
+    /// The cell, or the first of several.
     pub cell: u32,
     /// The block of trials within it, from 0.
     pub block: u32,
@@ -63,6 +65,8 @@ pub struct PartHeader {
     pub spec_hash: String,
     /// The part.
     pub id: PartId,
+    /// Number of its cells.
+    pub n_cells: u32,
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 
 use super::columns::part_columns;
 use super::hash::hex;
-use super::part_id::{KEY_BLOCK, KEY_CELL, KEY_ROWS, KEY_SCHEMA, KEY_SPEC};
+use super::part_id::{KEY_BLOCK, KEY_CELL, KEY_CELLS, KEY_ROWS, KEY_SCHEMA, KEY_SPEC};
 use super::{Measures, PartHeader, PartId, SCHEMA_VERSION, Trace, disk};
 use bytes::Bytes;
 use parquet::column::reader::get_typed_column_reader;
@@ -13,14 +13,15 @@ use sha2::{Digest, Sha256};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 
-/// Reads a part, whose listed digest the caller has compared, and checks its rows against the digest that it carries.
+/// Reads the rows of each cell of a part, whose listed digest the caller has compared, and checks them against the digest that it
+/// carries.
 ///
-/// * `most_rows` — trials times rounds that the specification gives: a forged part takes no memory beyond them
+/// * `most_rows` — trials times rounds times cells that the specification gives: a forged part takes no memory beyond them
 ///
 /// # Errors
 /// [`Error::Io`] where the file cannot be read, [`Error::Corrupt`] where it is cut short, altered, not a part, or of a
 /// newer layout.
-pub fn read_part(path: &Path, most_rows: u64) -> Result<(PartHeader, Trace), Error> {
+pub fn read_part(path: &Path, most_rows: u64) -> Result<(PartHeader, Vec<Trace>), Error> {
     let bytes = disk::read(path, "read the part")?;
     decode_part(bytes, most_rows).map_err(|problem| corrupt(path, problem))
 }
@@ -34,11 +35,12 @@ pub fn check_part(path: &Path) -> Result<PartHeader, Error> {
     guarded(|| open(bytes).map(|(_, header, ..)| header)).map_err(|problem| corrupt(path, problem))
 }
 
-/// Reads a part of at most `most_rows` rows from its bytes.
-pub fn decode_part(bytes: Vec<u8>, most_rows: u64) -> Result<(PartHeader, Trace), String> {
+/// Reads the rows of each cell of a part of at most `most_rows` rows from its bytes.
+pub fn decode_part(bytes: Vec<u8>, most_rows: u64) -> Result<(PartHeader, Vec<Trace>), String> {
     guarded(|| {
         let (reader, header, digest, measures) = open(bytes)?;
-        let rows = rows(&reader, measures, most_rows)?;
+        let (cells, rows) = rows(&reader, measures, most_rows)?;
+        let rows = by_cell(&header, &cells, rows)?;
         if rows_hash(&rows) != digest {
             return Err("is altered: its rows do not match the digest written with them".to_owned());
         }
@@ -79,7 +81,8 @@ fn open(bytes: Vec<u8>) -> Result<OpenPart, String> {
         ));
     }
     let spec_hash = value(KEY_SPEC)?;
-    let header = PartHeader { spec_hash, id: PartId { cell: number(KEY_CELL)?, block: number(KEY_BLOCK)? } };
+    let n_cells = value(KEY_CELLS).map_or(Ok(1), |_| number(KEY_CELLS))?;
+    let header = PartHeader { spec_hash, id: PartId { cell: number(KEY_CELL)?, block: number(KEY_BLOCK)? }, n_cells };
     let columns = metadata.schema_descr().columns();
     let has = |measures: &Measures| {
         part_columns(*measures).iter().enumerate().all(|(at, name)| columns.get(at).is_some_and(|column| column.name() == *name))
@@ -91,18 +94,20 @@ fn open(bytes: Vec<u8>) -> Result<OpenPart, String> {
     Ok((reader, header, digest, measures))
 }
 
-fn rows(reader: &SerializedFileReader<Bytes>, measures: Measures, most_rows: u64) -> Result<Trace, String> {
+/// Returns the rows, and the cell of each.
+fn rows(reader: &SerializedFileReader<Bytes>, measures: Measures, most_rows: u64) -> Result<(Vec<u32>, Trace), String> {
     let groups = reader.metadata().row_groups();
     let claimed = groups.iter().fold(0_u64, |sum, group| sum.saturating_add(group.num_rows().try_into().unwrap_or(u64::MAX)));
     if most_rows < claimed {
         return Err(format!("claims {claimed} rows, and the specification gives at most {most_rows}"));
     }
     let names = part_columns(measures);
-    let mut rows = Trace::new(measures);
+    let (mut cells, mut rows) = (Vec::new(), Trace::new(measures));
     for group_idx in 0..reader.num_row_groups() {
         let group = reader.get_row_group(group_idx).map_err(|source| format!("cannot be decoded ({source})"))?;
         let group = group.as_ref();
         let n_rows = usize::try_from(group.metadata().num_rows()).map_err(|_| "has a negative number of rows".to_owned())?;
+        cells.extend(column::<Int32Type>(group, &names, 0, n_rows)?.0.into_iter().map(i32::cast_unsigned));
         rows.trial.extend(column::<Int32Type>(group, &names, 1, n_rows)?.0.into_iter().map(i32::cast_unsigned));
         rows.round.extend(column::<Int32Type>(group, &names, 2, n_rows)?.0.into_iter().map(i32::cast_unsigned));
         let (points, levels) = column::<Int64Type>(group, &names, 3, n_rows)?;
@@ -112,7 +117,29 @@ fn rows(reader: &SerializedFileReader<Bytes>, measures: Measures, most_rows: u64
             values.extend(column::<DoubleType>(group, &names, 4 + i, n_rows)?.0);
         }
     }
-    if rows.is_rectangular() { Ok(rows) } else { Err("has columns of unequal length".to_owned()) }
+    if rows.is_rectangular() { Ok((cells, rows)) } else { Err("has columns of unequal length".to_owned()) }
+}
+
+/// Returns the rows of each cell; the cells of a part follow each other, each once.
+fn by_cell(header: &PartHeader, cells: &[u32], rows: Trace) -> Result<Vec<Trace>, String> {
+    let runs: Vec<&[u32]> = cells.chunk_by(|left, right| left == right).collect();
+    if runs.len() != header.n_cells as usize {
+        return Err(format!("has rows of {} cells in place of {}", runs.len(), header.n_cells));
+    }
+    let numbers = u64::from(header.id.cell)..;
+    if let Some((number, run)) = numbers.zip(&runs).find(|(number, run)| *number != u64::from(run[0])) {
+        return Err(format!("has rows of cell {} in the place of cell {number}", run[0]));
+    }
+    if let [_] = runs.as_slice() {
+        return Ok(vec![rows]);
+    }
+    let mut start = 0;
+    let next = |run: &&[u32]| {
+        let range = start..start + run.len();
+        start = range.end;
+        rows.rows(range)
+    };
+    Ok(runs.iter().map(next).collect())
 }
 
 /// Returns values and definition levels of one column of a row group.
@@ -142,9 +169,14 @@ fn column<T: DataType>(
     if read == n_rows { Ok((values, levels)) } else { Err(format!("has other than {n_rows} rows in column `{name}`")) }
 }
 
-/// Returns SHA-256 over the rows, column by column, little-endian; an absent point differs from every present one.
-pub(super) fn rows_hash(rows: &Trace) -> String {
+/// Returns SHA-256 over the rows of each cell, column by column, little-endian; an absent point differs from every present one.
+pub(super) fn rows_hash(cells: &[Trace]) -> String {
     let mut hasher = Sha256::new();
+    cells.iter().for_each(|rows| feed_rows(&mut hasher, rows));
+    hex(&hasher.finalize())
+}
+
+fn feed_rows(hasher: &mut Sha256, rows: &Trace) {
     let mut buffer = Vec::with_capacity((8 * rows.len()).min(1 << 14));
     let mut feed = |bytes: &mut dyn Iterator<Item = [u8; 8]>| {
         for word in bytes {
@@ -165,7 +197,6 @@ pub(super) fn rows_hash(rows: &Trace) -> String {
     for values in rows.measured() {
         feed(&mut values.iter().map(|value| value.to_le_bytes()));
     }
-    hex(&hasher.finalize())
 }
 
 #[cfg(test)]

@@ -40,8 +40,8 @@ impl PartWriter {
     ///
     /// # Errors
     /// [`Error::Io`] where the disk refuses, and those of [`part_bytes`].
-    pub fn add(&self, spec_hash: &str, id: PartId, cell: &CellInfo, rows: &Trace, timing: PartTiming) -> Result<(), Error> {
-        let bytes = part_bytes(spec_hash, id, cell, rows)?;
+    pub fn add(&self, spec_hash: &str, id: PartId, cells: &[CellInfo], rows: &[Trace], timing: PartTiming) -> Result<(), Error> {
+        let bytes = part_bytes(spec_hash, id, cells, rows)?;
         // What took long is not left to wait for the next part.
         let is_small = timing.seconds <= GROUP.as_secs_f64();
         let mut group = self.group();

@@ -2,7 +2,7 @@
 
 use super::digests::{DIGESTS_NAME, DigestList, FileState};
 use super::folder::SPEC_NAME;
-use super::{CellInfo, Folder, Manifest, PartId, disk, hash_text, part_bytes, read_part};
+use super::{Folder, Manifest, PartId, Trace, disk, hash_text, part_bytes, read_part};
 use privateer_config::error::Error;
 use std::collections::BTreeSet;
 use std::io::{BufReader, ErrorKind, Read};
@@ -40,8 +40,9 @@ pub fn verify(out: &Path, each: &(dyn Fn(u64) + Sync)) -> Result<Verification, E
         FileState::Missing => found.problems.push(format!("`{SPEC_NAME}` is missing")),
         _ => found.problems.push(format!("`{SPEC_NAME}` is not the spec of `manifest.json`")),
     }
+    let n_names = list.names().count() as u64;
     for name in list.names() {
-        each(list.names().count() as u64);
+        each(n_names);
         match list.state(out, name) {
             Ok(FileState::Intact) => {
                 found.n_files += 1;
@@ -102,15 +103,21 @@ fn part_problem(out: &Path, manifest: &Manifest, id: PartId) -> Result<Option<St
     if header.spec_hash != manifest.spec_hash || header.id != id {
         return Ok(Some(format!("is {} of spec {}", header.id, header.spec_hash)));
     }
+    let cells = manifest.cells_of(id);
+    if rows.len() != cells.len() {
+        return Ok(Some(format!("holds {} cells in place of {}", rows.len(), cells.len())));
+    }
     let first = id.block * manifest.block;
     let trials = first..manifest.trials.min(first.saturating_add(manifest.block));
-    if rows.trial.iter().any(|trial| !trials.contains(trial)) || rows.round.iter().any(|&round| manifest.rounds < round) {
+    let is_other = |rows: &Trace| {
+        rows.trial.iter().any(|trial| !trials.contains(trial)) || rows.round.iter().any(|&round| manifest.rounds < round)
+    };
+    if rows.iter().any(is_other) {
         return Ok(Some("holds trials or rounds of another part".to_owned()));
     }
-    let cell: &CellInfo = &manifest.cells[id.cell as usize];
-    // A part follows from its rows and its cell, to the byte; another version may pack the same columns differently.
+    // A part follows from its rows and its cells, to the byte; another version may pack the same columns differently.
     let same_version = manifest.program_version == env!("CARGO_PKG_VERSION");
-    if same_version && part_bytes(&manifest.spec_hash, id, cell, &rows)? != disk::read(&path, "read the part")? {
+    if same_version && part_bytes(&manifest.spec_hash, id, cells, &rows)? != disk::read(&path, "read the part")? {
         return Ok(Some("has other columns than its rows and `manifest.json` give".to_owned()));
     }
     Ok(None)

@@ -42,7 +42,7 @@ impl ReportRun {
                 hint: "finish the run with the command that started it, or merge its shards; then report".to_owned(),
             });
         }
-        Self::reduced(out, manifest, measure, |manifest, id| manifest.read_part(out, id), each)
+        Self::reduced(out, manifest, measure, |manifest, id, n_cells| manifest.read_cells(out, id, n_cells), each)
     }
 
     /// Reads a folder for a report on the usual quantity; takes the rows of its parts from those written, if they are whole.
@@ -52,16 +52,16 @@ impl ReportRun {
             drop((manifest, written));
             return Self::read(out, None, each);
         }
-        let rows = |manifest: &Manifest, id| written.take(id).map_or_else(|| manifest.read_part(out, id), Ok);
+        let rows = |manifest: &Manifest, id, n_cells| written.take(id).map_or_else(|| manifest.read_cells(out, id, n_cells), Ok);
         Self::reduced(out, manifest, None, rows, each)
     }
 
-    /// Reduces the rows of every part, which `rows` returns.
+    /// Reduces the rows of every part, which `rows` returns for each of its cells.
     fn reduced(
         out: &Path,
         mut manifest: Manifest,
         measure: Option<&str>,
-        mut rows: impl FnMut(&Manifest, PartId) -> Result<Trace, Error>,
+        mut rows: impl FnMut(&Manifest, PartId, usize) -> Result<Vec<Trace>, Error>,
         each: &(dyn Fn(u64) + Sync),
     ) -> Result<Self, Error> {
         let mut infos = std::mem::take(&mut manifest.cells);
@@ -69,10 +69,19 @@ impl ReportRun {
         let manifest = shown(&manifest)?;
         let words = words(&infos, measure)?;
         let n_cells = infos.len();
+        // A part is read with its first cell, and those of the others are held.
+        let mut held = Vec::new().into_iter();
+        let mut rows_of = |id: PartId| {
+            if manifest.first_of_part(id.cell) == id.cell {
+                let n_cells_of_part = (n_cells - id.cell as usize).min(manifest.cells_a_part as usize);
+                held = rows(&manifest, id, n_cells_of_part)?.into_iter();
+            }
+            Ok(held.next().unwrap_or_default())
+        };
         let mut cells = Vec::with_capacity(n_cells);
         for info in infos {
             let last = cells.last();
-            cells.push(cell(out, (info, last), words.measure, manifest.n_blocks, |id| rows(&manifest, id))?);
+            cells.push(cell(out, (info, last), words.measure, manifest.n_blocks, &mut rows_of)?);
             each(n_cells as u64);
         }
         Ok(Self { index: CellIndex::of(&cells), manifest, cells, words })

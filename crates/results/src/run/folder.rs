@@ -78,6 +78,7 @@ pub fn run_to_folder(
     }
     let tally = tally?;
     written?;
+    let n_written = recorder.n_written();
     notices::after(&tally.counters, record.adapter.is_some() && 0 < tally.finished, observer);
     let (released, written) = recorder.into_results();
     let label = |(&cell, summary): (&u32, &ReleaseSummary)| (sweep.cells[cell as usize].label(), summary.clone());
@@ -91,7 +92,7 @@ pub fn run_to_folder(
     DigestList::sort(out)?;
     if tally.stopped {
         return Err(Error::Incomplete {
-            done: tally.finished + tally.skipped,
+            done: n_done + n_written,
             total: units.len(),
             reason: "the run was stopped".to_owned(),
             hint: format!("the same command resumes; finished parts are in `{}`", out.display()),
@@ -156,7 +157,8 @@ fn take_rates(sweep: &Sweep, preparation: &Preparation<'_>, out: &Path, options:
 
 fn rounds(sweep: &Sweep, unit: Unit) -> u64 {
     let first = u64::from(unit.block) * sweep.block;
-    sweep.cells[unit.cell as usize].rounds * (sweep.block.min(sweep.trials - first))
+    let rounds: u64 = sweep.cells_of_part(unit.cell).iter().map(|cell| cell.rounds).sum();
+    rounds * sweep.block.min(sweep.trials - first)
 }
 
 /// Attacks every policy of the sweep and stores the findings beside the parts.

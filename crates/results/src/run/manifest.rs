@@ -26,6 +26,7 @@ pub(super) fn manifest(sweep: &Sweep, cells: Vec<CellInfo>) -> Manifest {
         rounds: sweep.cells.iter().map(|cell| cell.rounds).max().unwrap_or(0) as u32,
         block: sweep.block as u32,
         n_blocks: sweep.trials.div_ceil(sweep.block) as u32,
+        cells_a_part: sweep.cells_a_part,
         recorded: match sweep.recorded {
             Recorded::All => "every round".to_owned(),
             Recorded::Log { per_decade } => format!("about {per_decade} rounds for each factor of ten"),

@@ -58,7 +58,7 @@ impl Stopwatch<'_> {
     /// Plays the cells of a workload, twice unless that takes long, with this number of trials each and at most these rounds.
     fn time(&self, work: &Workload, backend: &dyn Backend, trials: u64, rounds: u64) -> Result<Timed, Error> {
         let mut sweep = self.sweep.clone();
-        sweep.trials = trials;
+        (sweep.trials, sweep.cells_a_part) = (trials, 1);
         for cell in Arc::make_mut(&mut sweep.cells) {
             cell.rounds = cell.rounds.min(rounds);
         }

@@ -38,7 +38,7 @@ pub fn run_in_memory(sweep: &Sweep, options: &RunOptions, stop: &Stop, observer:
     if tally.stopped {
         return Err(Error::Incomplete {
             done: tally.finished,
-            total: options.share.of(engine::units(sweep))?.len(),
+            total: options.share.of(engine::units(sweep))?.iter().map(|unit| sweep.cells_of_part(unit.cell).len()).sum(),
             reason: "the run was stopped".to_owned(),
             hint: "a run without a folder cannot be resumed: state one".to_owned(),
         });

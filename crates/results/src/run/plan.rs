@@ -89,7 +89,9 @@ impl Plan {
             .into_iter()
             .map(|unit| {
                 let trials = sweep.block.min(sweep.trials - u64::from(unit.block) * sweep.block);
-                PlannedUnit { unit, trials, seconds: trials as f64 * seconds_of_trial[unit.cell as usize] }
+                let cells = sweep.cells_of_part(unit.cell);
+                let seconds = cells.iter().map(|cell| seconds_of_trial[cell.index as usize]).sum::<f64>();
+                PlannedUnit { unit, trials: trials * cells.len() as u64, seconds: trials as f64 * seconds }
             })
             .collect();
         Ok(Self { units, preparation: seconds_of_preparation, peak_bytes: memory_peak::peak_bytes() })
@@ -137,7 +139,7 @@ fn probe(sweep: &Sweep, preparation: &Preparation<'_>, cell: u32, stop: &Stop) -
 /// Runs the first trials of a cell, for a while; returns the estimated seconds of all of them.
 fn try_trials(sweep: &Sweep, preparation: &Preparation<'_>, cell: u32, trials: u64, stop: &Stop) -> Result<f64, Error> {
     let rounds = sweep.cells[cell as usize].rounds * trials;
-    let only = Sweep { trials, block: trials, ..sweep.clone() };
+    let only = Sweep { trials, block: trials, cells_a_part: 1, ..sweep.clone() };
     let tried = Tried { started: spent(), stop: Stop::new(), outer: stop, rounds: AtomicU64::new(0), seen: Mutex::default() };
     // A cell of one block has the number of its unit.
     let options = Options { share: Share::Units([u64::from(cell)].into_iter().collect()), ..Options::default() };

@@ -1,7 +1,10 @@
 //! Stores what the engine finishes.
 
 use super::observer::{ReleaseSummary, RunObserver};
-use crate::record::{self, DeviceFigures, Manifest, Parameters, PartId, PartTiming, PartWriter, TrialParameters, WrittenRows};
+use crate::record::{
+    self, DeviceFigures, FinishedPart, Manifest, Parameters, PartId, PartRows, PartTiming, PartWriter, TrialParameters,
+    WrittenRows,
+};
 use privateer_backend::Counters;
 use privateer_config::error::Error;
 use privateer_engine::engine::{Observer, Trace, TrialEnd, Unit};
@@ -15,6 +18,7 @@ pub(super) struct Recorder<'a> {
     out: &'a Path,
     manifest: &'a Manifest,
     sweep: &'a Sweep,
+    open: PartRows,
     parts: PartWriter,
     observer: &'a dyn RunObserver,
     released: Mutex<BTreeMap<u32, ReleaseSummary>>,
@@ -28,6 +32,7 @@ impl<'a> Recorder<'a> {
             out,
             manifest,
             sweep,
+            open: PartRows::default(),
             parts: PartWriter::new(out),
             observer,
             released: Mutex::default(),
@@ -46,6 +51,11 @@ impl<'a> Recorder<'a> {
             record::remove_listed(self.out, &Parameters::listed_name(id), "remove the parameters")?;
         }
         Ok(written.len())
+    }
+
+    /// Returns the number of parts of this run.
+    pub(super) fn n_written(&self) -> usize {
+        self.written.lock().unwrap_or_else(PoisonError::into_inner).len()
     }
 
     /// Writes the parts that wait for others.
@@ -84,15 +94,15 @@ impl Observer for Recorder<'_> {
     }
 
     fn finished(&self, unit: Unit, rows: Trace, seconds: f64, counters: &Counters) -> Result<(), Error> {
-        let id = PartId { cell: unit.cell, block: unit.block };
-        let cell = &self.manifest.cells[unit.cell as usize];
+        let Some(part) = self.open.add(self.manifest, (unit.cell, unit.block), rows, seconds, counters) else { return Ok(()) };
+        let FinishedPart { id, rows, seconds, counters } = part;
         self.written.lock().unwrap_or_else(PoisonError::into_inner).push(id);
         let first = u64::from(unit.block) * self.sweep.block;
         let n_trials = self.sweep.block.min(self.sweep.trials - first) as u32;
-        let rounds = self.sweep.cells[unit.cell as usize].rounds;
-        let device = DeviceFigures::of(counters, rounds);
+        let rounds = self.sweep.cells_of_part(id.cell).iter().map(|cell| cell.rounds).sum();
+        let device = DeviceFigures::of(&counters, rounds);
         let timing = PartTiming { seconds, n_trials, n_rounds: rounds as u32, device };
-        self.parts.add(&self.sweep.hash, id, cell, &rows, timing)?;
+        self.parts.add(&self.sweep.hash, id, self.manifest.cells_of(id), &rows, timing)?;
         self.rows.lock().unwrap_or_else(PoisonError::into_inner).add(id, rows);
         Ok(())
     }

@@ -2,7 +2,7 @@
 
 use super::RunOptions;
 use super::threads::thread_pool_with;
-use crate::record::{self, Manifest, PartId};
+use crate::record::{self, FinishedPart, Manifest, PartId, PartRows};
 use privateer_backend::Counters;
 use privateer_config::error::{Diagnostic, Error};
 use privateer_engine::engine::{self, Observer, Options, Preparation, Stop, Trace, Unit};
@@ -58,7 +58,8 @@ pub fn run_again(
     }
     let is_chosen = |unit: &Unit| chosen.contains(&PartId { cell: unit.cell, block: unit.block });
     let others: BTreeSet<Unit> = engine::units(&sweep).into_iter().filter(|unit| !is_chosen(unit)).collect();
-    let comparison = Comparison { out, manifest, problems: Mutex::default(), each: &|| each(chosen.len() as u64) };
+    let (open, each) = (PartRows::default(), &|| each(chosen.len() as u64));
+    let comparison = Comparison { out, manifest, open, problems: Mutex::default(), each };
     let engine_options = Options { batch: options.batch, verify: options.verify, share: engine::Share::All };
     pool.install(|| engine::run(&sweep, &preparation, engine_options, &others, &Stop::new(), &comparison))?;
     problems.extend(comparison.problems.into_inner().unwrap_or_else(PoisonError::into_inner));
@@ -69,14 +70,16 @@ pub fn run_again(
 struct Comparison<'a> {
     out: &'a Path,
     manifest: &'a Manifest,
+    open: PartRows,
     problems: Mutex<Vec<String>>,
     each: &'a (dyn Fn() + Sync),
 }
 
 impl Observer for Comparison<'_> {
-    fn finished(&self, unit: Unit, rows: Trace, _seconds: f64, _counters: &Counters) -> Result<(), Error> {
-        let id = PartId { cell: unit.cell, block: unit.block };
-        let bytes = record::part_bytes(&self.manifest.spec_hash, id, &self.manifest.cells[unit.cell as usize], &rows)?;
+    fn finished(&self, unit: Unit, rows: Trace, seconds: f64, counters: &Counters) -> Result<(), Error> {
+        let part = self.open.add(self.manifest, (unit.cell, unit.block), rows, seconds, counters);
+        let Some(FinishedPart { id, rows, .. }) = part else { return Ok(()) };
+        let bytes = record::part_bytes(&self.manifest.spec_hash, id, self.manifest.cells_of(id), &rows)?;
         let path = id.path(self.out);
         let recorded = std::fs::read(&path).map_err(|source| Error::io("read the part", &path, source))?;
         if recorded != bytes {

@@ -79,6 +79,7 @@ impl ReplayJob<'_> {
             accepted: Vec::new(),
             memory_bytes: self.sweep.memory_bytes,
             cells: cells.into(),
+            cells_a_part: 1,
             resolved: String::new(),
             hash: String::new(),
         }
