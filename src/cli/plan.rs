@@ -73,7 +73,8 @@ pub fn plan(registry: &Registry, args: &PlanArgs) -> Result<(), Error> {
             .enumerate()
             .map(|(number, planned)| {
                 json!({
-                    "unit": number, "cell": planned.unit.cell, "block": planned.unit.block, "trials": planned.trials,
+                    "unit": number, "cell": planned.unit.cell, "cells": sweep.cells_of_part(planned.unit.cell).len(),
+                    "block": planned.unit.block, "trials": planned.trials,
                     "label": sweep.cells[planned.unit.cell as usize].label(), "cpu_seconds": planned.seconds,
                 })
             })

@@ -43,6 +43,7 @@ mod report;
 mod safety;
 mod sensors;
 mod sessions;
+mod shared_parts;
 mod support;
 mod threat_models;
 mod tidy;

@@ -10,7 +10,7 @@ use privateer_privacy::{Query, ReleaseCounts, Released, Signal};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Names one cell and one block of trials, stored as one part of the results.
+/// Names one cell and one block of trials, stored as one part of the results; of tiny cells that share a part, the first names it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Unit {
     /// Cell index.

@@ -86,3 +86,43 @@ fn stand_together(cells: &[CellPlan]) -> bool {
     // The references of each environment stand behind all others.
     known.len() <= MOST_PROBLEMS || n_runs <= 2 * known.len()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::Sweep;
+
+    /// Returns how many cells share a file where two keys are swept, the first outside.
+    fn shared(top: &str, outer: (&str, usize), inner: (&str, usize)) -> u32 {
+        let values = |n: usize| (1..=n).map(|i| format!("{}", 0.1 + 0.001 * i as f64)).collect::<Vec<_>>().join(", ");
+        let text = format!(
+            "references = false\n{top}\n[environment]\nkind = \"rkhs\"\ndomain = {{ kind = \"grid\", points = 5 }}\n\
+             kernel = {{ kind = \"squared-exponential\", lengthscale = 0.2 }}\nnoise = {{ kind = \"gaussian\", sd = 0.1 }}\n\
+             [[policy]]\nkind = \"igp-ucb\"\n[sweep.product]\n\"{}\" = [{}]\n\"{}\" = [{}]\n",
+            outer.0,
+            values(outer.1),
+            inner.0,
+            values(inner.1)
+        );
+        let sweep = Sweep::parse("t.toml", &text, &[]).unwrap_or_else(|error| panic!("{error}"));
+        assert!(sweep.cells.iter().all(|cell| {
+            let of_part = sweep.cells_of_part(sweep.first_of_part(cell.index));
+            of_part.iter().any(|other| other.index == cell.index) && of_part.len() <= sweep.cells_a_part as usize
+        }));
+        sweep.cells_a_part
+    }
+
+    #[test]
+    fn many_tiny_cells_share_files() {
+        let (ridge, sd) = ("policy.*.ridge", "environment.noise.sd");
+        let tiny = "rounds = 3\ntrials = 2";
+        assert_eq!(shared(tiny, (sd, 16), (ridge, 32)), 1, "as many cells as files");
+        assert_eq!(shared(tiny, (sd, 16), (ridge, 33)), 2);
+        assert_eq!(shared(tiny, (sd, 40), (ridge, 40)), 4);
+        assert_eq!(shared("rounds = 1000\ntrials = 8", (sd, 40), (ridge, 40)), 2, "as many rounds as a file may lose");
+        assert_eq!(shared("rounds = 1000\ntrials = 9", (sd, 40), (ridge, 40)), 1);
+        assert_eq!(shared("rounds = 3\ntrials = 2\nblock = 1", (sd, 40), (ridge, 40)), 1, "several blocks");
+        assert_eq!(shared("rounds = 3\ntrials = 2\nrecord = { parameters = true }", (sd, 40), (ridge, 40)), 1);
+        assert_eq!(shared(tiny, (ridge, 200), (sd, 8)), 4, "all environments are kept");
+        assert_eq!(shared(tiny, (ridge, 40), (sd, 40)), 1, "each environment would be prepared in every part");
+    }
+}

@@ -150,6 +150,7 @@ fn column<T: DataType>(
 
 #[cfg(test)]
 pub(crate) mod tests {
+    use super::super::part_read::decode_part;
     use super::super::read_part;
     use super::*;
     use crate::record::cell_tests::cell;
@@ -179,6 +180,25 @@ pub(crate) mod tests {
         let (header, read) = read_part(&id.path(folder.path()), u64::MAX).expect("read");
         assert_eq!(read, [written]);
         assert_eq!((header.id, header.spec_hash.as_str()), (id, "abc"));
+    }
+
+    #[test]
+    fn the_cells_of_a_part_come_back_as_they_were_written() {
+        let id = PartId { cell: 6, block: 0 };
+        let cells = [cell(6, "gp-ucb", 0.5), cell(7, "gp-ucb", 1.0), cell(8, "uniform", 1.0)];
+        // Rounds may differ, and so may the values of swept keys.
+        let written = [rows(0..2, 5, |_, round| f64::from(round)), rows(0..2, 3, |_, _| 2.0), rows(0..1, 5, |_, _| f64::NAN)];
+        let bytes = part_bytes("abc", id, &cells, &written).expect("encoded");
+        let (header, read) = decode_part(bytes.clone(), 21).expect("decoded");
+        assert_eq!((header.id, header.n_cells, format!("{read:?}")), (id, 3, format!("{written:?}")));
+        assert_eq!(part_bytes("abc", id, &cells, &read).expect("encoded"), bytes);
+        assert!(decode_part(bytes, 20).is_err_and(|problem| problem.contains("claims 21 rows")));
+        // Columns of two types, other quantities and missing cells are no part.
+        let mut other = cells.clone();
+        other[1].swept = [("privacy.epsilon".into(), Scalar::Text("1".to_owned()))].into();
+        for (cells, rows) in [(&other[..], &written[..]), (&cells[..2], &written), (&cells, &written[..2]), (&[], &[])] {
+            assert!(matches!(part_bytes("abc", id, cells, rows), Err(Error::Corrupt { .. })), "{} {}", cells.len(), rows.len());
+        }
     }
 
     #[test]

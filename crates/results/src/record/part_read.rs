@@ -223,6 +223,24 @@ mod tests {
     }
 
     #[test]
+    fn each_cell_stands_once_and_in_order() {
+        let header = |n_cells| PartHeader { spec_hash: "spec".to_owned(), id: PartId { cell: 3, block: 0 }, n_cells };
+        let rows = some_rows(0..3, 2, |trial, round| f64::from(10 * trial + round));
+        let read = by_cell(&header(3), &[3, 3, 4, 5, 5, 5], rows.clone()).expect("sound");
+        assert_eq!(read, [rows.rows(0..2), rows.rows(2..3), rows.rows(3..6)]);
+        for (cells, n_cells, said) in [
+            ([3, 3, 4, 4, 5, 5], 4, "rows of 3 cells in place of 4"),
+            ([3, 3, 3, 3, 4, 4], 3, "rows of 2 cells in place of 3"),
+            ([3, 3, 4, 4, 3, 3], 3, "rows of cell 3 in the place of cell 5"),
+            ([3, 3, 5, 5, 4, 4], 3, "rows of cell 5 in the place of cell 4"),
+            ([4, 4, 4, 4, 4, 4], 1, "rows of cell 4 in the place of cell 3"),
+        ] {
+            let problem = by_cell(&header(n_cells), &cells, rows.clone()).expect_err(said);
+            assert!(problem.contains(said), "{problem}");
+        }
+    }
+
+    #[test]
     fn every_cut_is_noticed() {
         let folder = tempfile::tempdir().expect("a folder");
         let path = part(folder.path());

@@ -36,7 +36,7 @@ pub struct Plan {
 pub struct PlannedUnit {
     /// The unit.
     pub unit: Unit,
-    /// Number of trials.
+    /// Number of trials, of all its cells.
     pub trials: u64,
     /// Estimated seconds on one thread.
     pub seconds: f64,
