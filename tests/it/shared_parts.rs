@@ -13,9 +13,9 @@ fn spec(n: usize) -> String {
     let values = |n: usize| (1..=n).map(|i| format!("{}", 0.1 + 0.01 * i as f64)).collect::<Vec<_>>().join(", ");
     format!(
         "references = false\nrounds = 3\ntrials = 2\n[environment]\nkind = \"rkhs\"\ndomain = {{ kind = \"grid\", points = 5 }}\n\
-         kernel = {{ kind = \"squared-exponential\", lengthscale = 0.2 }}\nnoise = {{ kind = \"gaussian\", sd = 0.1 }}\n\
+         kernel = {{ kind = \"squared-exponential\", lengthscale = 0.2 }}\nnoise = {{ kind = \"uniform\", bound = 1.0 }}\n\
          [privacy]\nmechanism = \"laplace\"\nepsilon = 1.0\n[[policy]]\nkind = \"igp-ucb\"\n[sweep.product]\n\
-         \"environment.noise.sd\" = [{}]\n\"policy.*.ridge\" = [{}]\n",
+         \"environment.noise.bound\" = [{}]\n\"policy.*.ridge\" = [{}]\n",
         values(n),
         values(50)
     )
