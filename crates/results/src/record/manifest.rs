@@ -173,8 +173,10 @@ impl Manifest {
         if self.block == 0 || self.n_blocks != self.trials.div_ceil(self.block) {
             return Err(format!("states {} blocks for {} trials in blocks of {}", self.n_blocks, self.trials, self.block));
         }
-        if self.cells_a_part != 1 && (self.cells_a_part == 0 || self.n_blocks != 1) {
-            return Err(format!("states parts of {} cells in {} blocks", self.cells_a_part, self.n_blocks));
+        let may_share = self.n_blocks == 1 && (1..=self.cells.len()).contains(&(self.cells_a_part as usize));
+        if self.cells_a_part != 1 && !may_share {
+            let (n_cells, n_blocks) = (self.cells.len(), self.n_blocks);
+            return Err(format!("states parts of {} cells for {n_cells} cells in {n_blocks} blocks", self.cells_a_part));
         }
         match self.cells.iter().enumerate().find(|(place, cell)| *place as u64 != u64::from(cell.cell)) {
             Some((place, cell)) => Err(format!("has cell {} in place {place}", cell.cell)),
@@ -317,7 +319,7 @@ pub(crate) mod tests {
             (Manifest { n_blocks: u32::MAX, ..sound.clone() }, "states 4294967295 blocks"),
             (Manifest { block: 0, ..sound.clone() }, "in blocks of 0"),
             (Manifest { cells_a_part: 0, ..sound.clone() }, "states parts of 0 cells"),
-            (Manifest { cells_a_part: 2, ..sound.clone() }, "states parts of 2 cells in 2 blocks"),
+            (Manifest { cells_a_part: 2, ..sound.clone() }, "states parts of 2 cells for 1 cells in 2 blocks"),
             (Manifest { cells: vec![cell(7, "a", 0.1)], ..sound }, "has cell 7 in place 0"),
         ] {
             wrong.save(folder.path()).expect("saved");
