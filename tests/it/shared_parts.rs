@@ -125,17 +125,17 @@ fn altered_and_forged_shared_files_are_refused() {
         [4, 6].into_iter().flat_map(|cell| manifest.read_part(&out, PartId { cell, block: 0 }).expect("a part")).collect();
     let whole = fs::read(id.path(&out)).expect("a part");
     let forged = |id, cells: std::ops::Range<usize>, rows| part_bytes(&manifest.spec_hash, id, &manifest.cells[cells], rows);
-    for (bytes, said) in [
-        (forged(id, 4..5, &rows[..1]), "holds 1 cells in place of 2"),
-        (forged(id, 4..7, &rows[..3]), "claims 18 rows, and the specification gives at most 12"),
-        (forged(PartId { cell: 6, block: 0 }, 6..8, &rows[2..]), "cell 6 block 0"),
-        (part_bytes("other", id, &manifest.cells[4..6], &rows[..2]), "of"),
+    // `merge` opens the files of its inputs before it reads their rows.
+    for (bytes, said, opened) in [
+        (forged(id, 4..5, &rows[..1]), "holds 1 cells in place of 2", "holds 1 cells in place of 2"),
+        (forged(id, 4..7, &rows[..3]), "claims 18 rows, and the specification gives at most 12", "holds 3 cells in place of 2"),
+        (forged(PartId { cell: 6, block: 0 }, 6..8, &rows[2..]), "cell 6 block 0", "holds cell 6 block 0"),
+        (part_bytes("other", id, &manifest.cells[4..6], &rows[..2]), "of", "is of another spec"),
     ] {
         rewrite_listed(&out, &id.listed_name(), &bytes.expect("encoded"), "write").expect("listed");
         here.ends(&["verify", "out"], 1, &["c0004-b0000.parquet", said]);
-        for words in [&["report", "out"][..], &["merge", "out", "--out", "all"]] {
-            here.ends(words, 2, &["c0004-b0000.parquet", said, "hint: "]);
-        }
+        here.ends(&["report", "out"], 2, &["c0004-b0000.parquet", said, "hint: "]);
+        here.ends(&["merge", "out", "--out", "all"], 2, &["c0004-b0000.parquet", opened, "hint: "]);
     }
     here.ends(&RUN, 0, &["warning: ", "c0004-b0000.parquet", "it will be computed again"]);
     assert!(fs::read(id.path(&out)).expect("a part") == whole);
