@@ -3,7 +3,7 @@
 use crate::program::*;
 use crate::support::{ran_of, sweep};
 use privateer::engine::{Stop, Unit};
-use privateer::record::{Folder as ResultsFolder, Manifest, PartId, part_bytes, rewrite_listed, verify};
+use privateer::record::{Folder as ResultsFolder, Manifest, PartId, Quantity, part_bytes, rewrite_listed, verify};
 use privateer::run::{RunObserver, RunOptions, run_to_folder};
 use privateer_config::error::Error;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -139,8 +139,10 @@ fn altered_and_forged_shared_files_are_refused() {
     }
     here.ends(&RUN, 0, &["warning: ", "c0004-b0000.parquet", "it will be computed again"]);
     assert!(fs::read(id.path(&out)).expect("a part") == whole);
-    // Rows of other cells are found by computing them again.
-    let bytes = forged(id, 4..6, &[rows[1].clone(), rows[0].clone()]).expect("encoded");
+    // Other rows are found by computing them again.
+    let mut other = rows[..2].to_vec();
+    other[1][Quantity::Regret][0] += 1.0;
+    let bytes = forged(id, 4..6, &other).expect("encoded");
     rewrite_listed(&out, &id.listed_name(), &bytes, "write").expect("listed");
     here.ends(&["verify", "out", "--rerun", "275"], 1, &["`cells/c0004-b0000.parquet` is not what its spec gives"]);
     fs::remove_file(id.path(&out)).expect("removed");
