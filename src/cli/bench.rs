@@ -55,8 +55,9 @@ pub struct BenchArgs {
     /// Time a GPU's passes by its own clock, one after the other
     #[arg(long)]
     passes: bool,
-    /// Time every path of the CPU that could serve a spec, over a grid of sizes, on one thread; fail where another one is 1.3 times
-    /// as fast as the default, or a job takes 1.5 times as long as a larger one; with words, those whose names hold one of them
+    /// Time every path of the CPU that could serve a spec, over a grid of sizes, and every policy over sizes, on one thread; fail where
+    /// another path is 1.3 times as fast as the default, a job takes 1.5 times as long as a larger one, or a point twice as long as one
+    /// of the next smaller job; with words, those whose names hold one of them
     #[arg(long, conflicts_with_all = ["size", "backend", "adapter", "repeat", "threads", "batch", "precision", "dense", "verify", "passes"])]
     paths: bool,
     /// One JSON line for each result in place of the table
@@ -213,7 +214,7 @@ pub fn bench(registry: &Registry, args: &BenchArgs) -> Result<(), Error> {
 
 /// Times the paths of the grid, or of its jobs whose names hold one of `words`.
 fn paths(registry: &Registry, words: &[String], json: bool) -> Result<(), Error> {
-    let mut jobs = bench::path_jobs();
+    let mut jobs = bench::path_jobs(registry);
     jobs.retain(|job| words.is_empty() || words.iter().any(|word| format!("{}, {}", job.family, job.name).contains(word)));
     if jobs.is_empty() {
         let problem = Diagnostic::new(format!("no job of the grid holds {}", words.join(" or ")));
@@ -237,7 +238,7 @@ fn paths(registry: &Registry, words: &[String], json: bool) -> Result<(), Error>
         print(&times);
         all.push(times);
     }
-    // Jobs that seem to take longer than a larger one, and these.
+    // Jobs that seem to take too long beside another one, and these.
     let again = bench::time_dearer_again(registry, &mut all)?;
     again.iter().for_each(|&place| print(&all[place]));
     let faults = bench::path_faults(&all);

@@ -1,15 +1,16 @@
 //! Times every path of the CPU that could serve a spec, over a grid of sizes, and finds where another one would be faster.
 //!
-//! No path changes a result, so each may be taken: the default must be nearly the best, and no job dearer than a larger one that does
-//! the same work. Fewer features widen the theorem's factor by their error, and noise changes which points are in question: such jobs
-//! are compared at the same features or noise only.
+//! No path changes a result, so each may be taken: the default must be nearly the best, no job dearer than a larger one that does the
+//! same work, and none much dearer a point than the next smaller one. Fewer features widen the theorem's factor by their error, noise
+//! changes which points are in question, and a problem of another dimension is another one: such jobs are compared at the same
+//! features, noise or dimension only. Families of the grid compare paths; every registered policy adds one that compares sizes.
 
 use crate::run::{RunOptions, run_in_memory};
 use cpu_time::ProcessTime;
 use privateer_backend::Cpu;
 use privateer_config::error::Error;
 use privateer_engine::engine::{Stop, Trace};
-use privateer_engine::registry::Registry;
+use privateer_engine::registry::{Registry, documentation};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
@@ -17,6 +18,8 @@ use std::sync::Arc;
 pub const MOST_OF_BEST: f64 = 1.3;
 /// Largest time of a job, in those of a job that is larger in every size.
 pub const MOST_OF_LARGER: f64 = 1.5;
+/// Largest time a point, in those of the next smaller job: rows of a model that leave a cache take up to 1.8 times as long.
+pub const MOST_OF_SMALLER: f64 = 2.0;
 /// Times below this, in seconds a trial-round, are compared as if they were this: what a round costs besides its scores.
 const FLOOR: f64 = 0.5e-6;
 /// Times that runs are made again beside each other where a ratio is too large; the fastest count.
@@ -34,8 +37,9 @@ pub struct PathJob {
     pub family: &'static str,
     /// Place on each axis; a job with a larger place on each is larger.
     pub sizes: Vec<usize>,
-    /// An axis on which jobs must have the same place to be compared.
-    pub alike: Option<usize>,
+    /// Axes on which jobs must have the same place to be compared.
+    pub alike: Vec<usize>,
+    pub n_points: usize,
     /// What its sizes are, for readers.
     pub name: String,
     /// The spec.
@@ -85,6 +89,10 @@ const RELEASES: Axis = (
 );
 const SETS: Axis = plain("sets", &["5", "25", "64", "65", "300", "1000"]);
 const FEW_POINTS: Axis = plain("points", &["1000", "4096"]);
+const DIMENSIONS: Axis = plain("dimension", &["1", "2"]);
+/// Privacy that every policy accepts, by its default mechanism.
+const PRIVACIES: Axis =
+    ("privacy", &["none", "epsilon 1"], &["mechanism = \"none\"", "epsilon = 1.0\ndelta = 1e-5\nclip = [-3.0, 3.0]"]);
 
 /// The families: axes, privacy and policy, in which `$KEY` stands for the value of an axis.
 const FAMILIES: [(&str, &[Axis], &str, &str); 4] = [
@@ -111,8 +119,13 @@ const FAMILIES: [(&str, &[Axis], &str, &str); 4] = [
     ),
 ];
 
-pub fn path_jobs() -> Vec<PathJob> {
-    FAMILIES.iter().flat_map(|&(family, axes, privacy, policy)| jobs_of(family, axes, privacy, policy)).collect()
+/// Returns the jobs of the families, and those of every policy of the registry at its defaults.
+pub fn path_jobs(registry: &Registry) -> Vec<PathJob> {
+    let families = FAMILIES.iter().flat_map(|&(family, axes, privacy, policy)| jobs_of(family, axes, privacy, policy));
+    let policies = documentation(registry, "policy").into_iter().flat_map(|policy| {
+        jobs_of(policy.name, &[POINTS, DIMENSIONS, PRIVACIES], "$privacy", &format!("kind = \"{}\"", policy.name))
+    });
+    families.chain(policies).collect()
 }
 
 fn jobs_of(family: &'static str, axes: &[Axis], privacy: &str, policy: &str) -> Vec<PathJob> {
@@ -130,19 +143,25 @@ fn jobs_of(family: &'static str, axes: &[Axis], privacy: &str, policy: &str) -> 
         };
         let filled =
             |text: &str| chosen().fold(text.to_owned(), |text, (key, (_, value))| text.replace(&format!("${key}"), value));
-        let rounds = if value("points").parse().is_ok_and(|n: u64| n <= 1025) { 400 } else { 100 };
+        let n_points = value("points").parse().unwrap_or(0);
+        // A policy is compared over sizes, by runs of one length.
+        let (dimension, rounds) = match value("dimension") {
+            "" => ("2", if n_points <= 1025 { 400 } else { 100 }),
+            dimension => (dimension, 100),
+        };
         let text = format!(
             "seed = 1\nrounds = {rounds}\nreferences = false\nrecord = {{ rounds = \"log\" }}\n[environment]\nkind = \"rkhs\"\n{sets}\
-             domain = {{ kind = \"random\", dimension = 2, points = {} }}\n\
+             domain = {{ kind = \"random\", dimension = {dimension}, points = {n_points} }}\n\
              kernel = {{ kind = \"squared-exponential\", lengthscale = 0.5 }}\nnoise = {{ kind = \"gaussian\", sd = 0.1 }}\n\
              [privacy]\n{}\n[[policy]]\n{}\n",
-            value("points"),
             filled(privacy),
             filled(policy)
         );
         let name = chosen().map(|(key, (name, _))| format!("{key} {name}")).collect::<Vec<_>>().join(", ");
-        let alike = axes.iter().position(|(key, ..)| *key == "noise" || (*key == "nodes" && value("beta") == "\"theory\""));
-        PathJob { family, sizes, alike, name, text }
+        let is_alike =
+            |key: &str| ["noise", "dimension", "privacy"].contains(&key) || (key == "nodes" && value("beta") == "\"theory\"");
+        let alike = (0..axes.len()).filter(|&axis| is_alike(axes[axis].0)).collect();
+        PathJob { family, sizes, alike, n_points, name, text }
     };
     places.into_iter().map(job).collect()
 }
@@ -156,10 +175,11 @@ fn paths_of(family: &str) -> Vec<TimedPath> {
             paths.push(("screen", Cpu::default().with_sets_screened(true), None));
         }
         "sums" => paths.push(("dense", Cpu::dense(), None)),
-        _ => {
+        "features" | "exact" => {
             paths.push(("dense", Cpu::dense(), None));
             paths.push(("pruned", Cpu::default().staying(), None));
         }
+        _ => paths.truncate(1),
     }
     let timed =
         |(name, backend, batch)| TimedPath { name, by: (backend, batch), few: f64::INFINITY, many: f64::INFINITY, rounds: 1.0 };
@@ -193,14 +213,14 @@ pub fn path_times(registry: &Registry, job: &PathJob) -> Result<PathTimes, Error
     Ok(times)
 }
 
-/// Times the default paths of jobs again that seem to take longer than a larger one; returns these jobs.
+/// Times the default paths of jobs again that seem to take too long beside another one; returns these jobs.
 pub fn time_dearer_again(registry: &Registry, all: &mut [PathTimes]) -> Result<BTreeSet<usize>, Error> {
     let mut again = BTreeSet::new();
     for _ in 0..MOST_REPEATS {
-        for (small, large, _) in dearer(all) {
-            all[small].measure(registry, 0)?;
-            all[large].measure(registry, 0)?;
-            again.extend([small, large]);
+        for (job, beside, ..) in dearer(all) {
+            all[job].measure(registry, 0)?;
+            all[beside].measure(registry, 0)?;
+            again.extend([job, beside]);
         }
     }
     Ok(again)
@@ -253,47 +273,67 @@ impl PathTimes {
     }
 }
 
-/// Returns what is wrong with the choice of paths, a line for each: another path is faster, or a larger job is cheaper.
+/// Returns what is wrong with the choice of paths, a line for each: another path is faster, a larger job is cheaper, or one is much
+/// dearer a point than the next smaller job.
 pub fn path_faults(all: &[PathTimes]) -> Vec<String> {
     let mut faults = Vec::new();
     for times in all.iter().filter(|times| MOST_OF_BEST < times.of_best()) {
         let (job, best) = (&times.job, times.paths[times.best()].name);
         faults.push(format!("{}, {}: `{best}` is {:.2} times as fast as the default", job.family, job.name, times.of_best()));
     }
-    for (small, large, ratio) in dearer(all) {
-        let (job, larger) = (&all[small].job, &all[large].job);
-        faults.push(format!("{}: {} takes {ratio:.2} times as long as {}", job.family, job.name, larger.name));
+    for (job, beside, ratio, each) in dearer(all) {
+        let (job, beside) = (&all[job].job, &all[beside].job.name);
+        faults.push(format!("{}: {} takes {ratio:.2} times as long{each} as {beside}", job.family, job.name));
     }
     faults
 }
 
-/// Returns each job that takes too long beside a larger one, with the cheapest larger one and the ratio of their times.
-fn dearer(all: &[PathTimes]) -> Vec<(usize, usize, f64)> {
+/// Returns each job that takes too long beside the cheapest larger one, or a point beside the next smaller one: the job, the other one,
+/// the ratio of their times, and what times are divided by, for readers.
+fn dearer(all: &[PathTimes]) -> Vec<(usize, usize, f64, &'static str)> {
     let is_larger = |small: &PathJob, large: &PathJob| {
         small.family == large.family
             && small.sizes != large.sizes
             && small.sizes.iter().zip(&large.sizes).all(|(a, b)| a <= b)
-            && small.alike.is_none_or(|axis| small.sizes[axis] == large.sizes[axis])
+            && small.alike.iter().all(|&axis| small.sizes[axis] == large.sizes[axis])
     };
-    let cheapest = |small: usize| {
-        let larger = (0..all.len()).filter(|&large| is_larger(&all[small].job, &all[large].job));
-        larger.min_by(|&a, &b| all[a].default_time().total_cmp(&all[b].default_time()))
+    // What drawing a problem costs does not depend on its policy.
+    let problem = |job: &PathJob| {
+        let mut alike = all.iter().filter(|times| (&times.job.sizes, &times.job.alike) == (&job.sizes, &job.alike));
+        alike.find(|times| times.job.family == "uniform").map_or(0.0, PathTimes::default_time)
     };
-    let ratio = |small: usize, large: usize| all[small].default_time().max(FLOOR) / all[large].default_time().max(FLOOR);
-    let pairs = (0..all.len()).filter_map(|small| cheapest(small).map(|large| (small, large, ratio(small, large))));
-    pairs.filter(|&(_, _, ratio)| MOST_OF_LARGER < ratio).collect()
+    let times: Vec<f64> = all.iter().map(|times| (times.default_time() - problem(&times.job)).max(FLOOR)).collect();
+    let time = |place: usize| times[place];
+    let place = |job: &PathJob| job.sizes.iter().sum::<usize>();
+    let mut found = Vec::new();
+    for (small, job) in all.iter().map(|times| &times.job).enumerate() {
+        let larger: Vec<usize> = (0..all.len()).filter(|&large| is_larger(job, &all[large].job)).collect();
+        let cheapest = larger.iter().copied().min_by(|&a, &b| time(a).total_cmp(&time(b)));
+        let dear = cheapest.map(|large| (small, large, time(small) / time(large), ""));
+        found.extend(dear.filter(|&(_, _, ratio, _)| MOST_OF_LARGER < ratio));
+        for large in larger {
+            let next = &all[large].job;
+            let ratio = time(large) / time(small) * job.n_points as f64 / next.n_points as f64;
+            if place(next) == place(job) + 1 && job.n_points < next.n_points && MOST_OF_SMALLER < ratio {
+                found.push((large, small, ratio, " a point"));
+            }
+        }
+    }
+    found
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use privateer_engine::registry::POLICIES;
 
     #[test]
     fn every_job_of_the_grid_is_a_spec() {
-        let jobs = path_jobs();
-        assert_eq!(jobs.len(), 10 * 4 * 2 + 10 * 2 + 10 * 4 * 3 + 6 * 2 * 4);
+        let registry = Registry::builtin();
+        let jobs = path_jobs(&registry);
+        assert_eq!(jobs.len(), 10 * 4 * 2 + 10 * 2 + 10 * 4 * 3 + 6 * 2 * 4 + 10 * 2 * 2 * POLICIES.len());
         for job in &jobs {
-            let sweep = Registry::builtin().parse(&job.name, &job.text, &[]);
+            let sweep = registry.parse(&job.name, &job.text, &[]);
             assert!(sweep.is_ok_and(|sweep| sweep.cells.len() == 1), "{}\n{}", job.name, job.text);
         }
     }
@@ -304,7 +344,8 @@ mod tests {
             let job = PathJob {
                 family: "exact",
                 sizes: vec![place, 0],
-                alike: None,
+                alike: Vec::new(),
+                n_points: 100 * 4usize.pow(place as u32),
                 name: format!("points {place}"),
                 text: String::new(),
             };
@@ -320,9 +361,16 @@ mod tests {
                 "exact: points 1 takes 1.58 times as long as points 2"
             ]
         );
+        assert_eq!(path_faults(&[times(0, 1.0, 1.0), times(1, 7.9, 7.9)]), Vec::<String>::new());
+        let faults = path_faults(&[times(0, 1.0, 1.0), times(1, 9.0, 9.0)]);
+        assert_eq!(faults, ["exact: points 1 takes 2.25 times as long a point as points 0"]);
         let mut jobs = [times(0, 9.0, 9.0), times(1, 3.0, 3.0)];
         assert_eq!(path_faults(&jobs).len(), 1);
-        jobs[0].job.alike = Some(0);
+        jobs[0].job.alike.push(0);
+        assert_eq!(path_faults(&jobs), Vec::<String>::new());
+        // What every policy pays for its problem is no cliff of one.
+        let mut jobs = [times(0, 10.0, 10.0), times(1, 3.1, 3.1), times(0, 9.5, 9.5), times(1, 3.0, 3.0)];
+        jobs[2..].iter_mut().for_each(|times| times.job.family = "uniform");
         assert_eq!(path_faults(&jobs), Vec::<String>::new());
     }
 }
