@@ -28,12 +28,17 @@ impl Embedding {
     ///
     /// Repeated and numerically dependent points are dropped, so `m` is the numerical rank of `K_D`.
     pub fn of(dictionary: &[u32], covariance: impl Fn(u32, u32) -> f64) -> Self {
+        Self::of_rows(dictionary, |point, others, out| {
+            out.iter_mut().zip(others).for_each(|(entry, &other)| *entry = covariance(point, other));
+        })
+    }
+
+    /// Builds the same from a function that writes the covariances of a point with others.
+    pub fn of_rows(dictionary: &[u32], covariances: impl Fn(u32, &[u32], &mut [f64])) -> Self {
         let n = dictionary.len();
         let mut upper = vec![0.0; n * n];
         for (i, &point) in dictionary.iter().enumerate() {
-            for (entry, &other) in upper[i * n + i..(i + 1) * n].iter_mut().zip(&dictionary[i..]) {
-                *entry = covariance(point, other);
-            }
+            covariances(point, &dictionary[i..], &mut upper[i * n + i..(i + 1) * n]);
         }
         let least: Vec<f64> = (0..n).map(|i| DROPPED * upper[i * n + i]).collect();
         let kept = linalg::cholesky_upper_kept(&mut upper, n, &least);

@@ -30,7 +30,7 @@ impl EmbeddedPoints {
             if self.whole {
                 gram.column(point as usize, 0, row);
             } else {
-                row.iter_mut().zip(visited).for_each(|(entry, &x)| *entry = covariance(gram, point, x));
+                covariances(gram, point, visited, row);
             }
         }
         embedding.coordinates(&mut self.columns);
@@ -52,10 +52,11 @@ impl EmbeddedPoints {
     }
 }
 
-pub fn covariance(gram: &dyn GramSource, a: u32, b: u32) -> f64 {
-    match gram.dense_column(a as usize) {
-        Some(column) => column[b as usize],
-        None => gram.entry(a as usize, b as usize),
+/// Writes the covariances of a point with others.
+pub fn covariances(gram: &dyn GramSource, point: u32, others: &[u32], out: &mut [f64]) {
+    match gram.dense_column(point as usize) {
+        Some(column) => out.iter_mut().zip(others).for_each(|(entry, &other)| *entry = column[other as usize]),
+        None => out.copy_from_slice(&gram.entries(others, point as usize)),
     }
 }
 

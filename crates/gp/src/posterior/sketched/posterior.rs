@@ -13,7 +13,7 @@
 //! rewards: it sets `theta`, or passes `sum c y` to `solve`.
 
 use super::domain_root::{DomainRoot, MOST_WHOLE};
-use super::matrices::{EmbeddedPoints, PrecisionMatrix, ScreenWeights, covariance};
+use super::matrices::{EmbeddedPoints, PrecisionMatrix, ScreenWeights, covariances};
 use super::triangular::{explained_rows, inverse_norm, lower_factor, solve_from_right};
 use crate::nystrom::Embedding;
 use crate::posterior::Visits;
@@ -94,7 +94,8 @@ impl SketchedPosterior {
             root.coordinates(&self.dictionary, &mut self.points.columns);
             self.embedding = Embedding::default();
         } else {
-            self.embedding = Embedding::of(&self.dictionary, |a, b| covariance(gram.as_ref(), a, b));
+            let covariances = |point, others: &[u32], out: &mut [f64]| covariances(gram.as_ref(), point, others, out);
+            self.embedding = Embedding::of_rows(&self.dictionary, covariances);
             self.points.set_columns(gram.as_ref(), &self.embedding, &self.visits.points);
         }
         self.points.set_residual(gram.as_ref(), &self.visits.points);

@@ -1,6 +1,7 @@
 //! The share of the variance that observations explain, as a triangular factor.
 
 use privateer_numerics::linalg::{self, add_scaled, dot};
+use privateer_numerics::vectorised;
 
 /// Returns the lower triangular `F` with `F^T F = I - ridge V^{-1}`, or an empty vector on failure.
 ///
@@ -24,36 +25,48 @@ fn explained(mut inverse: Vec<f64>, m: usize, ridge: f64) -> Vec<f64> {
 /// * `l` — `m x m` row-major, lower triangular
 pub fn explained_rows(inverse: Vec<f64>, l: &[f64], m: usize, ridge: f64) -> Vec<f64> {
     let mut rows = explained(inverse, m, ridge);
-    for i in 0..m.min(rows.len()) {
-        solve_from_right(l, m, &mut rows[i * m..i * m + i + 1]);
+    if !rows.is_empty() {
+        solve_rows_from_right(l, m, &mut rows);
     }
     rows
 }
 
-/// Replaces the symmetric matrix `a` by a lower triangular `F` with `F^T F = a`.
-///
-/// `a` is `n x n` row-major; entries above the diagonal become zero. Returns false if a pivot is not positive.
-fn cholesky_from_below(a: &mut [f64], n: usize) -> bool {
-    for i in (0..n).rev() {
-        let (above, rest) = a.split_at_mut(i * n);
-        let row = &mut rest[..n];
-        let pivot = row[i];
-        if !(0.0 < pivot && pivot.is_finite()) {
-            return false;
+vectorised! {
+    /// Replaces the symmetric matrix `a` by a lower triangular `F` with `F^T F = a`.
+    ///
+    /// `a` is `n x n` row-major; entries above the diagonal become zero. Returns false if a pivot is not positive.
+    fn cholesky_from_below(a: &mut [f64], n: usize) -> bool {
+        for i in (0..n).rev() {
+            let (above, rest) = a.split_at_mut(i * n);
+            let row = &mut rest[..n];
+            let pivot = row[i];
+            if !(0.0 < pivot && pivot.is_finite()) {
+                return false;
+            }
+            let root = pivot.sqrt();
+            row[..=i].iter_mut().for_each(|entry| *entry /= root);
+            row[i + 1..].fill(0.0);
+            for (j, line) in above.chunks_exact_mut(n).enumerate() {
+                add_scaled(&mut line[..=j], -row[j], &row[..=j]);
+            }
         }
-        let root = pivot.sqrt();
-        row[..=i].iter_mut().for_each(|entry| *entry /= root);
-        row[i + 1..].fill(0.0);
-        for (j, line) in above.chunks_exact_mut(n).enumerate() {
-            add_scaled(&mut line[..=j], -row[j], &row[..=j]);
+        true
+    }
+}
+
+vectorised! {
+    /// Replaces the lower triangular `rows`, `m x m` row-major, by `rows L^{-1}`.
+    fn solve_rows_from_right(l: &[f64], m: usize, rows: &mut [f64]) {
+        for i in 0..m {
+            solve_from_right(l, m, &mut rows[i * m..i * m + i + 1]);
         }
     }
-    true
 }
 
 /// Replaces the row `b` by `b L^{-1}`.
 ///
 /// `l` is `m x m` row-major, lower triangular; only its leading block of the length of `b` is used.
+#[inline(always)]
 pub fn solve_from_right(l: &[f64], m: usize, b: &mut [f64]) {
     for r in (0..b.len()).rev() {
         let line = &l[r * m..r * m + r + 1];
@@ -66,10 +79,8 @@ pub fn solve_from_right(l: &[f64], m: usize, b: &mut [f64]) {
 /// Returns the Frobenius norm of the inverse of `l` (`m x m` row-major, lower triangular).
 pub fn inverse_norm(l: &[f64], m: usize) -> f64 {
     let mut inverse = vec![0.0; m * m];
-    for i in 0..m {
-        inverse[i * m + i] = 1.0;
-        solve_from_right(l, m, &mut inverse[i * m..i * m + i + 1]);
-    }
+    (0..m).for_each(|i| inverse[i * m + i] = 1.0);
+    solve_rows_from_right(l, m, &mut inverse);
     dot(&inverse, &inverse).sqrt()
 }
 
