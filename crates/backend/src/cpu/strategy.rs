@@ -1,6 +1,6 @@
 //! Implements the CPU backend, its prepared domains and its screens.
 
-use super::factor::FactorScreen;
+use super::factor::{FactorScreen, Source, Tile, feature_tiles};
 use super::panels::Panels;
 use super::path::{self, MOST_COLUMN_BYTES, PathCost, dense_work, work_by_pivots};
 use super::pivots::{AskedTrial, Interpolation, PivotGrowth, PivotScreen, PivotTable, PivotTables};
@@ -58,7 +58,7 @@ impl Cpu {
             scale: Arc::new(Scale::of(basis)),
             columns: OnceLock::new(),
             panels: OnceLock::new(),
-            rounded: OnceLock::new(),
+            tiles: OnceLock::new(),
             growth: Mutex::new(None),
             lanes: OnceLock::new(),
             blocks: OnceLock::new(),
@@ -118,8 +118,8 @@ struct StrategyTables {
     columns: OnceLock<Vec<f64>>,
     /// The table in panels, for products with rows.
     panels: OnceLock<Panels>,
-    /// f32 copy of a table, `n_points x n_features` row-major, for full factors; empty for Gram columns.
-    rounded: OnceLock<Vec<f32>>,
+    /// f32 copy of a table, by tiles of points, for full factors.
+    tiles: OnceLock<Vec<Tile>>,
     /// Pivots of a table under construction.
     growth: Mutex<Option<PivotGrowth>>,
     /// The finished ones, laid out for interleaved trials.
@@ -257,16 +257,14 @@ impl CpuScreen {
     fn new_factor(&mut self, request: &TrialScore<'_>, answer: &mut Candidates) {
         let scale = self.scale(request);
         let shared = Arc::clone(&self.shared);
-        let rounded = shared.rounded.get_or_init(|| match &shared.basis {
-            Basis::Table(table) => table.values.iter().map(|&value| value as f32).collect(),
-            Basis::Gram(_) | Basis::Own(_) => Vec::new(),
-        });
-        let gram = gram_of(&shared.basis, request);
+        let source = match (&shared.basis, gram_of(&shared.basis, request)) {
+            (Basis::Table(table), _) => Some(Source::Table(table, shared.tiles.get_or_init(|| feature_tiles(table)))),
+            (_, gram) => gram.map(Source::Gram),
+        };
         let found = shared.options.band == Band::Proved
-            && request
-                .model
-                .factor()
-                .is_some_and(|factor| self.factor.candidates(request, &factor, gram, rounded, &scale, answer));
+            && source
+                .zip(request.model.factor())
+                .is_some_and(|(source, factor)| self.factor.candidates(request, &factor, source, &scale, answer));
         if !found {
             self.counters.scans += 1;
             answer.points.clear();
