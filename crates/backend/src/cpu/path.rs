@@ -24,9 +24,8 @@ use privateer_gp::score::{Basis, FeatureTable};
 /// Fewest multiply-adds of a dense round over features with block pruning: points times features and [`WORK_OF_A_SCORE`].
 ///
 /// Dense to pruned CPU time of rounds that settle (a constant factor): with 512 points and 16, 64 and 144 features 0.7, 0.9 and 0.8;
-/// with 1000 points and 16, 36, 64 and 144 features 1.0, 1.4, 1.7 and 2.5; later, 1025 points and 36 features 1.0 (0.9 with the
-/// theorem's factor), 2048 and 16 features 0.6, 36 features 1.1. So it takes [`PRUNED_POINTS`] as well.
-const PRUNED_FEATURES: usize = 66_000;
+/// with 1000 points and 16, 36, 64 and 144 features 1.0, 1.4, 1.7 and 2.5. So it takes [`PRUNED_POINTS`] as well.
+const PRUNED_FEATURES: usize = 48_000;
 
 /// Fewest points over features with block pruning.
 const PRUNED_POINTS: usize = 768;
