@@ -71,7 +71,7 @@ impl SlurmArgs {
         let _ = write!(
             text,
             "#SBATCH --array=0-{}\n#SBATCH --cpus-per-task={}\n#SBATCH --requeue\n#SBATCH --open-mode=append\n\
-             #SBATCH --signal=B:TERM@{WARNING}\n",
+             #SBATCH --signal=B:USR1@{WARNING}\n",
             tasks - 1,
             self.cpus
         );
@@ -82,18 +82,23 @@ impl SlurmArgs {
         let _ = write!(
             text,
             r#"#SBATCH --output={out}/log-%a.txt
-# One task: its units of the sweep, into a folder of its own. A task that is stopped or whose node dies is queued again and resumes.
+# One task: its units of the sweep, into a folder of its own. A task whose time ends or whose node dies is queued again and resumes;
+# one that is cancelled ends, and what it finished stays.
 cd {out} || exit 1
 task=$SLURM_ARRAY_TASK_ID
 rm -f "exit-$task"
 stopped=
-trap 'stopped=1; kill -TERM "$run" 2>/dev/null' TERM
+trap 'stopped=time; kill -TERM "$run" 2>/dev/null' USR1
+trap 'stopped=cancelled; kill -TERM "$run" 2>/dev/null' TERM
 {program} run spec.toml {data} --plan tasks.txt --task "$task" --out "task-$task" --threads {cpus} --backend {backend} --quiet &
 run=$!
 wait "$run"
 code=$?
 if [ -n "$stopped" ]; then
     wait "$run"
+    code=$?
+fi
+if [ "$stopped" = time ]; then
     scontrol requeue "${{SLURM_ARRAY_JOB_ID}}_$task" && exit 0
 fi
 echo "$code" > "exit-$task"

@@ -116,7 +116,7 @@ fn an_array_runs_resumes_and_says_where_it_is() {
     let out = here.join("array").canonicalize().expect("the folder");
     let array = fs::read_to_string(out.join("array.sh")).expect("the job");
     assert!(array.contains("--plan tasks.txt --task \"$task\"") && !array.contains("--units"), "{array}");
-    for line in ["#SBATCH --array=0-1", "#SBATCH --requeue", "#SBATCH --signal=B:TERM@60", "#SBATCH --partition=short"] {
+    for line in ["#SBATCH --array=0-1", "#SBATCH --requeue", "#SBATCH --signal=B:USR1@60", "#SBATCH --partition=short"] {
         assert!(array.contains(line), "{line}: {array}");
     }
     assert!(here.fine(&["status", "array"]).contains("0 of 12 units are done"));
@@ -146,21 +146,24 @@ fn an_array_runs_resumes_and_says_where_it_is() {
     assert!(here.fine(&["status", "array"]).contains("task-1 failed with exit code 2"));
 }
 
-/// The signal before a time limit ends a task between two rounds; it queues itself again, and resumes.
+/// The signal before a time limit ends a task between two rounds; it queues itself again, and resumes. That of `scancel` ends it for good.
 #[cfg(unix)]
 #[test]
-fn a_warned_task_queues_itself_again() {
-    let here = &folder_with(SPEC);
-    here.fine(&["slurm", "spec.toml", "--rounds", "400000", "--tasks", "1", "--out", "array"]);
-    let out = here.join("array").canonicalize().expect("the folder");
-    let mut task = script(&out, 0).spawn().expect("a shell");
-    let begun = std::time::Instant::now();
-    while !out.join("task-0/manifest.json").exists() && begun.elapsed().as_secs() < 30 {
-        std::thread::sleep(std::time::Duration::from_millis(20));
+fn a_warned_task_queues_itself_again_and_a_cancelled_one_ends() {
+    for (name, is_queued) in [("USR1", true), ("TERM", false)] {
+        let here = &folder_with(SPEC);
+        here.fine(&["slurm", "spec.toml", "--rounds", "400000", "--tasks", "1", "--out", "array"]);
+        let out = here.join("array").canonicalize().expect("the folder");
+        let mut task = script(&out, 0).spawn().expect("a shell");
+        let begun = std::time::Instant::now();
+        while !out.join("task-0/manifest.json").exists() && begun.elapsed().as_secs() < 30 {
+            std::thread::sleep(std::time::Duration::from_millis(20));
+        }
+        signal(&task, name);
+        assert_eq!(task.wait().expect("the script ends").code(), Some(if is_queued { 0 } else { 4 }), "{name}");
+        let queued = fs::read_to_string(out.join("requeued")).ok();
+        assert_eq!(queued.as_deref(), is_queued.then_some("requeue 7_0\n"), "{name}");
+        assert_eq!(out.join("exit-0").exists(), !is_queued, "{name}");
+        assert!(out.join("task-0/manifest.json").exists(), "{name}");
     }
-    signal(&task, "TERM");
-    assert!(task.wait().expect("the script ends").success());
-    assert_eq!(fs::read_to_string(out.join("requeued")).expect("requeued"), "requeue 7_0\n");
-    assert!(!out.join("exit-0").exists());
-    assert!(out.join("task-0/manifest.json").exists());
 }
