@@ -2,9 +2,58 @@
 
 use crate::program::*;
 
-/// Returns the fenced blocks of a page that begin with this fence line.
+/// Returns the fenced blocks of a page, in order, each with the word behind its fence.
+fn fenced(page: &str) -> Vec<(&str, &str)> {
+    let parts: Vec<&str> = page.split("\n```").collect();
+    parts.iter().skip(1).step_by(2).filter_map(|block| block.split_once('\n')).collect()
+}
+
+/// Returns the fenced blocks of a page that have this word behind their fence.
 fn blocks<'a>(page: &'a str, fence: &str) -> Vec<&'a str> {
-    page.split(&format!("\n```{fence}\n")).skip(1).filter_map(|rest| rest.split("\n```").next()).collect()
+    fenced(page).into_iter().filter(|(word, _)| *word == fence).map(|(_, block)| block).collect()
+}
+
+/// The page about deployments says that every command runs as shown: commands have no word behind their fence.
+#[test]
+fn commands_of_a_deployment_run_as_shown() {
+    let here = &folder();
+    let text = page("docs/deploying.md");
+    let mut n_run = 0;
+    for (word, block) in fenced(&text) {
+        match word {
+            "" if block.contains("sqlite3") && here.shell("sqlite3 -version").status.code() != Some(0) => {
+                println!("skipped: no sqlite3")
+            }
+            "" => {
+                ends(&here.shell(&format!("set -e\n{block}")), 0, &[]);
+                n_run += 1;
+            }
+            "toml" => here.write("modeler.toml", block),
+            _ => {}
+        }
+    }
+    assert!(9 <= n_run, "{n_run} blocks");
+    // The refusal that is shown is that of a third answer about one record.
+    let again = "privateer release --mechanism hybrid --epsilon 2 --clip 0,1 --budget epsilon=4 --state spent";
+    let last = here.shell(&format!("for round in 1 2 3; do {again} --round $round 17 0.83 >answer.json; done"));
+    let words = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(words(&stderr(&last)).contains(&words(blocks(&text, "text")[0])), "{}", stderr(&last));
+}
+
+/// The table, the chart and the sentences of the page about one's own data.
+#[test]
+fn the_shown_answer_about_a_table_is_the_answer() {
+    let here = &folder();
+    let name = "docs/guides/own-data.md";
+    let text = page(name);
+    let commands = blocks(&text, "");
+    ends(&here.shell(commands[0]), 0, &[]);
+    let said = here.shell(commands[1]);
+    ends(&said, 0, &[]);
+    let said = stdout(&said);
+    let found = said.split("\nreport: ").next().unwrap_or_default();
+    let shown = blocks(&text, "text")[0];
+    assert_current(&root().join(name), &text.replace(shown, found));
 }
 
 #[test]
