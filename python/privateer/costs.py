@@ -100,7 +100,7 @@ def cost(
     epsilon
         Privacy budgets, ascending; by default 0.5 to 8.
     **more
-        Other options of the command: `points` (1000, or fewer where these would take minutes), `rounds` (users; a list asks how many
+        Other options of the command: `points` (1000, or fewer where these may take a minute or more), `rounds` (users; a list asks how many
         keep 80 %), `trials`, `pilots`, `seed`, `out`, `threads`, `dimension`, `best` (True: the policies that do best in place of the usual ones).
 
     Returns
@@ -194,7 +194,7 @@ def best(
     rounds
         Number of users, from 10.
     **more
-        Other options of the command: `points` (1000, or fewer where these would take minutes), `trials`, `pilots`, `seed`, `out`, `threads`, `dimension`.
+        Other options of the command: `points` (1000, or fewer where these may take a minute or more), `trials`, `pilots`, `seed`, `out`, `threads`, `dimension`.
 
     Returns
     -------

@@ -52,7 +52,7 @@ fn a_table_gets_one_sentence_a_chart_and_a_spec_to_go_on_from() {
         "left out: row: rises by 1 from row to row",
         "left out: town: texts",
         "left out: same: constant",
-        "1 rows are left out for a missing number",
+        "1 row is left out for a missing number",
         "points: 119 distinct inputs",
         "state one that is known beforehand with `--range`",
     ];
@@ -112,6 +112,46 @@ fn rows_with_equal_inputs_are_one_point() {
     assert!(noise("once") < expected, "{}", noise("once"));
 }
 
+/// What is said of a table is said in the words of the file that was named, not of the points that are written from it.
+#[test]
+fn notes_and_warnings_speak_of_the_file_that_was_named() {
+    let here = &folder();
+    let rows = hill(60);
+    let outlier = |(row, [x, z, value]): (usize, &[f64; 3])| {
+        let value = if row == 5 { 90_000.0 } else { *value };
+        let gap = if row == 2 { "NA".to_owned() } else { x.to_string() };
+        format!("{gap},{z},{value}")
+    };
+    here.table("mistyped.csv", "x,z,value", rows.iter().enumerate().map(outlier));
+    let words = ["new", "mistyped.csv", "--value", "value", "--range=-1,1"];
+    here.ends(&words, 0, &["outlier: row 6 of mistyped.csv, `value` 90000, has 98.3 % of the variance", "a mistyped cell?"]);
+    let points = here.text("out/mistyped-cost-local/points.csv");
+    let at = points.lines().position(|line| line.ends_with(",90000.0")).expect("a point");
+    let row = format!("row {at} of `points.csv` has");
+    let said = here.fine(&["check", "out/mistyped-cost-local/spec.toml"]);
+    assert!(said.contains(&row), "{said}");
+    // A total below the numbers, a column without a name, and a code for missing numbers.
+    let coded =
+        rows.iter().enumerate().map(|(i, [x, z, value])| format!("{x},{z},{},", if i % 9 == 4 { -999.0 } else { *value }));
+    here.table("coded.csv", "x,z,value,", coded.chain(["Total,1,2,".to_owned()]));
+    let notes = [
+        "code: 7 rows have -999 for `value`, and all others from ",
+        "left out: x: numbers but for 1 of 61 cells",
+        "left out: a column without a name: no numbers",
+    ];
+    here.ends(&["new", "coded.csv", "--value", "value"], 0, &notes);
+    here.ends(&["new", "coded.csv", "--value", "value", "--inputs", "x,z", "--out", "x"], 2, &["coded.csv:62:1"]);
+    // Values that the inputs say nothing about.
+    let coins: Vec<[f64; 3]> = rows.iter().enumerate().map(|(i, [x, z, _])| [*x, *z, 500.0 + (i % 2) as f64]).collect();
+    write(here, "coins.csv", &coins);
+    here.ends(&["new", "coins.csv", "--value", "value"], 0, &["noise: 82 % of the variance of `value`", "which rows were lucky"]);
+    let card = here.fine(&["check", "out/coins-cost-local/spec.toml"]);
+    assert!(card.contains("standard deviation 0.5); rewards and regrets count in standard deviations\n"), "{card}");
+    write(here, "hill.csv", &rows);
+    let said = stderr(&here.ends(&["new", "hill.csv", "--value", "value"], 0, &["noise: "]));
+    assert!(!said.contains("lucky"), "{said}");
+}
+
 #[test]
 fn order_and_units_of_a_table_change_no_answer() {
     let here = &folder();
@@ -159,7 +199,7 @@ fn a_table_of_which_every_point_is_visited_is_cut() {
         let out = format!("{table}{}", more.len());
         let words = ["new", table, "--value", "value", "--rounds", "500", "--out", &out];
         let said = here.fine_json(&[&words[..], &["--json"], more].concat());
-        let is_said = said["notes"].to_string().contains("400 points would take minutes");
+        let is_said = said["notes"].to_string().contains("400 points may take a minute or more");
         (here.text(&format!("{out}/points.csv")).lines().count() - 1, is_said)
     };
     assert_eq!(points("smooth.csv", &[]), (400, false));
@@ -252,13 +292,23 @@ fn what_cannot_be_asked_is_refused_with_what_to_do() {
     here.write("texts.csv", "a,b\nx,y\nz,w\n");
     here.write("mixed.csv", "a,b,c\n1.5,2,3\n2,x,4\n3.2,5,9\n4,6,8\n");
     here.write("flat.csv", "a,b\n1.5,2\n2,2\n3.2,2\n4,2\n");
-    let cases: [(&[&str], &[&str]); 25] = [
+    here.write("bare.csv", "1.5,2\n2,3\n3.2,5\n");
+    for (name, cell) in [("percent.csv", "2%"), ("money.csv", "$2"), ("thousands.csv", "\"1,000.5\""), ("truth.csv", "TRUE")] {
+        here.write(name, format!("a,b\n1.5,2\n\n2,{cell}\n3.2,5\n"));
+    }
+    let cases: [(&[&str], &[&str]); 31] = [
         (&["texts.csv", "--value", "a"], &["no column of numbers"]),
         (&["t.csv"], &["which column is the reward?", "`x`, `z`, `value`", "--value COLUMN"]),
         (&["t.csv", "--value", "valu"], &["no column `valu`", "did you mean `value`?"]),
         (&["t.csv", "--value", "value", "--inputs", "x,y"], &["no column `y`"]),
         (&["t.csv", "--value", "value", "--inputs", "x,value"], &["`value` is an input and the value at once"]),
-        (&["mixed.csv", "--value", "b"], &["column `b` of `mixed.csv` holds numbers and texts"]),
+        (&["mixed.csv", "--value", "b"], &["column `b` has text instead", "mixed.csv:3:2", "a column of numbers: `a`, `c`"]),
+        (&["mixed.csv", "--value", "a", "--inputs", "b"], &["column `b` has text instead", "mixed.csv:3:2"]),
+        (&["percent.csv", "--value", "b"], &["percent.csv:4:2", "write the number alone"]),
+        (&["money.csv", "--value", "b"], &["money.csv:4:2", "write the number alone"]),
+        (&["thousands.csv", "--value", "b"], &["thousands.csv:4:2", "marks between thousands"]),
+        (&["truth.csv", "--value", "b"], &["truth.csv:4:2", "write 1 and 0"]),
+        (&["bare.csv", "--value", "2"], &["the first row of `bare.csv` holds numbers", "a row of names"]),
         (&["flat.csv", "--value", "b"], &["the values are constant"]),
         (&["flat.csv", "--value", "a"], &["no column of `flat.csv` is left for an input"]),
         (&["t.csv", "--value", "value", "--range", "7,9"], &["no value of `value` lies in", "units of the table"]),

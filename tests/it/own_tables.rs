@@ -160,7 +160,7 @@ fn a_huge_cell_is_named() {
     }
     let keys = format!("public = [\"standardisation\", \"range\"]\n{NOISE}");
     points(here, |i| if i == 7 { 900.0 } else { i as f64 / 35.0 });
-    checked(here, &keys, "[-7, 7]").refused(&["outlier", "row 8 of the table"]);
+    checked(here, &keys, "[-7, 7]").refused(&["outlier", "row 8 of `t.csv`"]);
     points(here, |i| i as f64 / 35.0);
     checked(here, &keys, "[-7, 7]").fine();
 }
@@ -467,7 +467,7 @@ fn rows_that_are_left_out_keep_the_numbers_of_the_others() {
     here.table("t.csv", "x,y,value", (0..20).map(row));
     let text = said(here, &["look", "t.csv", "--inputs", "x,y", "--value", "value"]).1;
     assert!(text.matches("row 9 has").count() == 2 && !text.contains("row 7 has"), "{text}");
-    checked(here, &format!("missing = \"drop\"\n{NOISE}"), "[-9, 9]").refused(&["row 9 of the table"]);
+    checked(here, &format!("missing = \"drop\"\n{NOISE}"), "[-9, 9]").refused(&["row 9 of `t.csv`"]);
     here.write("a.csv", "id,a,b\n1,2,3\n2,NA,4\n3,3,4\n4,2,1\n5,3,3\n");
     strictly(here, &uniform_arms("missing = \"drop\"")).refused(&["except = [\"id\"]"]);
 }

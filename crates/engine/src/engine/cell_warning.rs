@@ -1,5 +1,6 @@
 //! Defines the warnings of a cell, and groups those of many cells.
 
+use crate::env::ValueUnits;
 use crate::spec::Misleading;
 use privateer_config::error::{Diagnostic, Error};
 use serde::{Deserialize, Serialize};
@@ -81,6 +82,12 @@ impl GroupedWarnings {
     }
 }
 
+/// Formats a range of rewards, in the file's units where those are known.
+pub(super) fn shown_range(units: Option<ValueUnits>, low: f64, high: f64) -> String {
+    let (low, high) = units.map_or((low, high), |units| units.values(low, high));
+    format!("[{}, {}]", digits(low), digits(high))
+}
+
 /// Formats a number with three significant digits.
 pub(super) fn digits(x: f64) -> String {
     let magnitude = if x == 0.0 { 0.0 } else { libm::floor(libm::log10(x.abs())) };
@@ -94,6 +101,13 @@ pub(super) fn digits(x: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn ranges_are_shown_in_the_units_of_the_file() {
+        let units = ValueUnits { log: false, minimise: true, centre: -300.0, scale: 20.0 };
+        assert_eq!(shown_range(Some(units), -1.5, 2.0), "[260, 330]");
+        assert_eq!(shown_range(None, -1.5, 2.0), "[-1.5, 2]");
+    }
 
     #[test]
     fn warnings_of_many_cells_are_one_line_each() {

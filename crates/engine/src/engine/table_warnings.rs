@@ -1,6 +1,6 @@
 //! Warns of tables that do not suit the settings around them: clip, kernel, noise, rows with equal inputs, outliers.
 
-use super::cell_warning::{CellWarning, digits};
+use super::cell_warning::{CellWarning, digits, shown_range};
 use super::ready_cell::{ReadyCell, ReadyTrial};
 use crate::env::csv_table::outlier;
 use crate::spec::{CellPlan, Misleading};
@@ -39,8 +39,9 @@ fn outlier_warning(cell: &ReadyCell, trial: &ReadyTrial) -> Option<CellWarning> 
     let n = environment.points.as_ref()?.n_points();
     let means: Vec<f64> = (0..n).map(|point| trial.instance.mean(point)).collect();
     let (point, share) = outlier(&means)?;
+    let file = cell.plan.resolved["environment"]["file"].as_str().map_or("the table".to_owned(), |file| format!("`{file}`"));
     let text = format!(
-        "row {} of the table has {} % of the variance of its values, so that the other rows hardly differ beside it; look for a \
+        "row {} of {file} has {} % of the variance of its values, so that the other rows hardly differ beside it; look for a \
          mistyped cell, or remove the row",
         environment.file_row(point) + 1,
         digits(100.0 * share)
@@ -119,12 +120,11 @@ fn clipped_rewards_warning(cell: &ReadyCell, trial: &ReadyTrial, ledger: &Ledger
     trial.instance.share_outside(low, high).filter(|&share| share == 0.0)?;
     let (least, greatest) = trial.instance.range();
     let regret = trial.instance.regret_of_clipped_best(low, high);
+    let clip = shown_range(trial.instance.value_units(), low, high);
     if 0.05 * (greatest - least) < regret {
         let text = format!(
-            "rows of the table are clipped to [{}, {}], although their means are not, so that another point seems the best, which loses {} \
+            "rows of the table are clipped to {clip}, although their means are not, so that another point seems the best, which loses {} \
              a round; widen `clip`",
-            digits(low),
-            digits(high),
             digits(regret)
         );
         return Some(CellWarning::new(Misleading::Clip, text));
@@ -133,10 +133,8 @@ fn clipped_rewards_warning(cell: &ReadyCell, trial: &ReadyTrial, ledger: &Ledger
     let share = trial.instance.share_of_rewards_outside(low, high, DRAWS, &mut stream);
     (0.5 < share).then(|| {
         let text = format!(
-            "{} % of the rewards lie outside of the clip, [{}, {}], by their noise or the scatter of rows with equal inputs; widen `clip`",
-            digits(100.0 * share),
-            digits(low),
-            digits(high)
+            "{} % of the rewards lie outside of the clip, {clip}, by their noise or the scatter of rows with equal inputs; widen `clip`",
+            digits(100.0 * share)
         );
         CellWarning::new(Misleading::Clip, text)
     })

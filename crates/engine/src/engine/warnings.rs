@@ -5,7 +5,7 @@
 //! The function itself is read wherever rewards are simulated, a table's values included: the regret of a simulation is
 //! computed from them. Elsewhere the stated bound takes its place.
 
-use super::cell_warning::{CellWarning, digits};
+use super::cell_warning::{CellWarning, digits, shown_range};
 use super::ready_cell::{ReadyCell, ReadyTrial};
 use super::table_warnings::table_warnings;
 use crate::env::{MeanRange, ValueUnits};
@@ -83,13 +83,7 @@ fn known_values(cell: &ReadyCell, trial: &ReadyTrial) -> Option<KnownValues> {
 
 fn clip_warning(trial: &ReadyTrial, ledger: &Ledger, values: &KnownValues, units: Option<ValueUnits>) -> Option<CellWarning> {
     let [low, high] = ledger.clip.filter(|_| ledger.epsilon.is_some())?;
-    let shown = |low: f64, high: f64| {
-        let (low, high) = units.map_or((low, high), |units| {
-            let (a, b) = (units.value(low), units.value(high));
-            (a.min(b), a.max(b))
-        });
-        format!("[{}, {}]", digits(low), digits(high))
-    };
+    let shown = |low: f64, high: f64| shown_range(units, low, high);
     let (clip, tolerance) = (shown(low, high), 1e-9 * (values.greatest - values.least));
     let cuts_best = high < values.greatest - tolerance;
     if values.are_read && (cuts_best || values.least + tolerance < low) {

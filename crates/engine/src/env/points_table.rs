@@ -204,6 +204,9 @@ impl PointsTable {
             let n_points = points.n_points();
             let points = if n_points == table.rows { String::new() } else { format!(", {n_points} points of distinct inputs") };
             let values = match (in_file, &self.value) {
+                (Some(spread), Some(name)) if self.standardise && !self.log && self.regret == RegretUnit::Raw => {
+                    format!("; `{name}` {}; rewards and regrets count in standard deviations", spread.words())
+                }
                 (Some(spread), Some(name)) => format!("; `{name}` {}", spread.words()),
                 _ => String::new(),
             };

@@ -25,6 +25,12 @@ impl ValueUnits {
         if self.log { libm::exp(value) } else { value }
     }
 
+    /// Returns the values of the column between which those of the rewards from `low` to `high` lie.
+    pub fn values(self, low: f64, high: f64) -> (f64, f64) {
+        let (a, b) = (self.value(low), self.value(high));
+        (a.min(b), a.max(b))
+    }
+
     /// Returns the rewards between which those of the values from `low` to `high` lie; `None` if one has no logarithm.
     pub fn rewards(self, low: f64, high: f64) -> Option<(f64, f64)> {
         let (a, b) = (self.reward(low), self.reward(high));

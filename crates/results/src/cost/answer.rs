@@ -267,9 +267,9 @@ pub fn write_question(
             problem = fewer;
         }
         if problem.n_points < all {
-            problem
-                .notes
-                .push(format!("{all} points would take minutes, since policies visit most of them: `--points {all}` plays them"));
+            problem.notes.push(format!(
+                "{all} points may take a minute or more, since policies visit most of them: `--points {all}` plays them"
+            ));
         }
         Ok(problem)
     };

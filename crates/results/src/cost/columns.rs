@@ -1,11 +1,14 @@
 //! Chooses the inputs of a table: columns of numbers that may say something about the value.
 
 use privateer_config::error::{Diagnostic, Error, suggestion};
-use privateer_engine::env::csv_table::{ColumnCard, ColumnFinding};
+use privateer_engine::env::csv_table::{ColumnCard, ColumnFinding, CsvOptions, read_table};
 use std::path::Path;
 
 /// Most inputs that are chosen: those with the largest correlations with the value.
 const MOST_INPUTS: usize = 10;
+
+/// Cells of a column for each text, above which the texts are taken for mistakes.
+const FEW_TEXTS: usize = 20;
 
 #[derive(Debug, Clone, PartialEq)]
 pub struct ChosenColumns {
@@ -27,6 +30,10 @@ impl ChosenColumns {
             let message = format!("`{shown}` has no column of numbers");
             return Diagnostic::new(message).expected("a table with a column of rewards and one or more inputs").refuse();
         }
+        if cards.iter().enumerate().all(|(at, card)| card.name == (at + 1).to_string()) {
+            let message = format!("the first row of `{shown}` holds numbers, and names no columns");
+            return Diagnostic::new(message).expected("a row of names above the numbers").refuse();
+        }
         let known = format!("a column of numbers: {}", listed(&names, 20));
         let Some(value) = value else {
             let message = format!("`{shown}` needs a value: which column is the reward?");
@@ -41,8 +48,14 @@ impl ChosenColumns {
                     return Diagnostic { hint, ..problem }.refuse();
                 }
                 Some(card) if 0 < card.texts || card.spread().is_none() => {
-                    let message = format!("column `{name}` of `{shown}` holds {}", texts(card));
-                    return Diagnostic::new(message).expected(known).refuse();
+                    let other = Diagnostic::new(format!("column `{name}` of `{shown}` holds {}", texts(card)));
+                    let only = CsvOptions { columns: Some(vec![name.to_owned()]), drops_missing: true, ..CsvOptions::default() };
+                    // The reader knows the place and the reason.
+                    let found = match read_table(file, &only) {
+                        Err(Error::Input(found)) => found.into_iter().next(),
+                        _ => None,
+                    };
+                    return found.unwrap_or(other).expected(known).refuse();
                 }
                 Some(_) => {}
             }
@@ -60,9 +73,12 @@ impl ChosenColumns {
         }
         let values = card(value).map_or(&[][..], |card| &card.values);
         let mut left_out: Vec<(String, Vec<String>)> = Vec::new();
-        let mut leave_out = |name: &str, reason: String| match left_out.iter_mut().find(|(known, _)| *known == reason) {
-            Some((_, names)) => names.push(name.to_owned()),
-            None => left_out.push((reason, vec![name.to_owned()])),
+        let mut leave_out = |name: &str, reason: String| {
+            let name = if name.is_empty() { "a column without a name" } else { name }.to_owned();
+            match left_out.iter_mut().find(|(known, _)| *known == reason) {
+                Some((_, names)) => names.push(name),
+                None => left_out.push((reason, vec![name])),
+            }
         };
         let mut inputs: Vec<(&ColumnCard, f64)> = Vec::new();
         for card in cards.iter().filter(|card| card.name != value) {
@@ -108,6 +124,9 @@ fn reason(card: &ColumnCard) -> Option<String> {
 fn texts(card: &ColumnCard) -> String {
     match card.texts {
         0 => "no numbers".to_owned(),
+        n if FEW_TEXTS * n < card.values.len() => {
+            format!("numbers but for {n} of {} cells: `--inputs` with its name shows where", card.values.len())
+        }
         n if n + card.missing < card.values.len() => "numbers and texts".to_owned(),
         _ => "texts".to_owned(),
     }

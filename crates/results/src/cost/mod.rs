@@ -1,14 +1,16 @@
 //! Asks what privacy costs on one problem: from a table or a function to a spec, whose report answers.
 //!
-//! In reading order: which columns of a table are inputs (`columns`), the problem (`problem`) and on
-//! how many points it is played (`sizes`), the spec (`question`), the run and its answer (`answer`); which policies do best
-//! there (`contest`), and by how much (`best`).
+//! In reading order: which columns of a table are inputs (`columns`), which of its values mislead
+//! (`notes`), the problem (`problem`) and on how many points it is played (`sizes`), the spec
+//! (`question`), the run and its answer (`answer`); which policies do best there (`contest`), and by
+//! how much (`best`).
 //! **Invariant:** the spec is all that a run needs.
 
 mod answer;
 mod best;
 mod columns;
 mod contest;
+mod notes;
 mod problem;
 mod question;
 mod sizes;

@@ -2,11 +2,12 @@
 
 use super::Trust;
 use super::columns::{ChosenColumns, listed};
+use super::notes::{code_note, noise_note, outlier_note};
 use crate::fit::{FittedHyperparameters, LikelihoodForm, TableQuestion, draw_rows, fit, quoted, short};
 use crate::record::write_whole;
 use clap::{ArgGroup, Args};
 use privateer_config::error::{Diagnostic, Error, suggestion};
-use privateer_engine::env::csv_table::{ColumnCard, CsvOptions, read_table};
+use privateer_engine::env::csv_table::{ColumnCard, CsvOptions, outlier, read_table};
 use privateer_engine::env::{BuildContext, DataFolder, Replicates};
 use privateer_engine::registry::{Registry, documentation};
 use privateer_engine::spec::{Sweep, Task};
@@ -71,7 +72,7 @@ pub struct ProblemOptions {
     /// Who sees raw rewards
     #[arg(long, value_enum, value_name = "WHO", default_value = "local")]
     pub trust: Trust,
-    /// Most points; more rows are drawn at random [default: 1000; fewer where 1000 users would take minutes]
+    /// Most points; more rows are drawn at random [default: 1000; fewer where 1000 users may take a minute or more]
     #[arg(long, value_name = "N")]
     pub points: Option<u64>,
     /// Seed of points and trials
@@ -181,7 +182,8 @@ pub fn of_table(
     notes.push(format!("inputs: {}", columns.inputs.join(", ")));
     notes.extend(columns.left_out.iter().map(|(reason, names)| format!("left out: {}: {reason}", listed(names, MOST_NAMES))));
     if 0 < dropped {
-        notes.push(format!("{dropped} rows are left out for a missing number"));
+        let rows = if dropped == 1 { "1 row is" } else { &format!("{dropped} rows are") };
+        notes.push(format!("{rows} left out for a missing number"));
     }
     if let Some(scatter) = scatter {
         notes.push(format!(
@@ -198,6 +200,14 @@ pub fn of_table(
     } else {
         notes.push(format!("points: {all} distinct inputs"));
     }
+    let drawn: Vec<f64> = rows.iter().map(|row| row[width - 1]).collect();
+    notes.extend(outlier(&drawn).map(|(at, share)| {
+        let is_same = |&&row: &&usize| table.row(row)[..width - 1] == rows[at][..width - 1];
+        let row = replicates.first_rows().iter().find(is_same).map_or(at, |&row| replicates.row_in_file(row));
+        outlier_note(&format!("row {} of {}, `{value}` {}", row + 1, file.display(), drawn[at]), share)
+    }));
+    notes.extend(code_note(&value, &values));
+    notes.push(noise_note(&value, fitted.found.noise_variance, variance));
     notes.push(clip.note.clone());
     let bound = [clip.range[0].min(least), clip.range[1].max(most)];
     let mut environment = fitted.environment(&fit, POINTS_NAME, bound);

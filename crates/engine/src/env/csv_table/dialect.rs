@@ -129,8 +129,33 @@ impl Numbers {
             }
             Ok(_) => Err("has a number that is not finite".to_owned()),
             Err(_) if with_point.parse::<f64>().is_ok() => Err("has a comma in a number: write a point".to_owned()),
-            Err(_) => Err("has text instead of a number".to_owned()),
+            Err(_) => Err(format!("has {}", what_is_written(cell))),
         }
+    }
+}
+
+/// Signs that stand beside numbers.
+const SIGNS: [char; 6] = ['%', '‰', '$', '€', '£', '¥'];
+
+/// What stands between thousands, or before a fraction.
+const MARKS: [char; 8] = [',', '.', '\'', '’', '_', ' ', '\u{a0}', '\u{202f}'];
+
+/// Describes a text that is no number, without repeating it.
+fn what_is_written(cell: &str) -> &'static str {
+    let bare = cell.replace(SIGNS, "");
+    let parts: Vec<&str> = bare.trim().trim_start_matches(['-', '+']).trim().split(MARKS).collect();
+    let is_whole = parts.iter().all(|part| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit()));
+    let is_grouped = match parts[..] {
+        [first, group] => first.len() <= 3 && group.len() == 3,
+        // Behind the last mark may be a fraction.
+        [first, ref groups @ .., _] => first.len() <= 3 && groups.iter().all(|group| group.len() == 3),
+        _ => false,
+    };
+    match cell.to_ascii_lowercase().as_str() {
+        "true" | "false" | "yes" | "no" => "a truth value: write 1 and 0",
+        _ if is_whole && cell.contains(SIGNS) => "a sign beside the number, as of percent or money: write the number alone",
+        _ if is_whole && is_grouped => "marks between thousands: write the number without them",
+        _ => "text instead of a number",
     }
 }
 
@@ -142,6 +167,34 @@ pub(super) fn is_missing(cell: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_stands_in_place_of_a_number_is_named() {
+        let cases = [
+            ("1,352.73", "thousands"),
+            ("1.352,73", "thousands"),
+            ("-1 352", "thousands"),
+            ("12'000", "thousands"),
+            ("10 000 000", "thousands"),
+            ("01.05.2026", "text instead"),
+            ("1.5.26", "text instead"),
+            ("33%", "percent"),
+            ("33.5 %", "percent"),
+            ("$352.10", "money"),
+            ("-$1,352", "money"),
+            ("12,50 €", "money"),
+            ("TRUE", "truth"),
+            ("no", "truth"),
+            ("5 rooms", "text instead"),
+            ("2024-01-02", "text instead"),
+            ("-", "text instead"),
+            ("%", "text instead"),
+        ];
+        for (cell, word) in cases {
+            let said = Numbers::new(b',').number(cell).expect_err(cell);
+            assert!(said.contains(word) && !said.contains(cell), "{cell}: {said}");
+        }
+    }
 
     #[test]
     fn dialects_are_recognised() {
