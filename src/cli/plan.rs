@@ -111,8 +111,10 @@ pub fn plan(registry: &Registry, args: &PlanArgs) -> Result<(), Error> {
             bytes as f64 / 1e6
         ));
     }
-    if LONG < longest && 1 < sweep.block {
-        let block = ((sweep.block as f64 * LONG / longest) as u64).max(1);
+    // Cells of fewer trials than a block are not cut by a larger one.
+    let trials = sweep.block.min(sweep.trials);
+    if LONG < longest && 1 < trials {
+        let block = ((trials as f64 * LONG / longest) as u64).max(1);
         say(&format!("advice: state `block = {block}` in the spec: what is under way when a machine dies is lost"));
     }
     let tasks = tasks.unwrap_or_default();

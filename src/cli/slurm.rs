@@ -89,15 +89,16 @@ task=$SLURM_ARRAY_TASK_ID
 rm -f "exit-$task"
 stopped=
 trap 'stopped=time; kill -TERM "$run" 2>/dev/null' USR1
-trap 'stopped=cancelled; kill -TERM "$run" 2>/dev/null' TERM
+trap '[ "$stopped" = time ] || stopped=cancelled; kill -TERM "$run" 2>/dev/null' TERM
 {program} run spec.toml {data} --plan tasks.txt --task "$task" --out "task-$task" --threads {cpus} --backend {backend} --quiet &
 run=$!
 wait "$run"
 code=$?
-if [ -n "$stopped" ]; then
+# A signal ends the wait before the program.
+while kill -0 "$run" 2>/dev/null; do
     wait "$run"
     code=$?
-fi
+done
 if [ "$stopped" = time ]; then
     scontrol requeue "${{SLURM_ARRAY_JOB_ID}}_$task" && exit 0
 fi

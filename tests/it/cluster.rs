@@ -146,11 +146,12 @@ fn an_array_runs_resumes_and_says_where_it_is() {
     assert!(here.fine(&["status", "array"]).contains("task-1 failed with exit code 2"));
 }
 
-/// The signal before a time limit ends a task between two rounds; it queues itself again, and resumes. That of `scancel` ends it for good.
+/// The signal before a time limit ends a task between two rounds; it queues itself again, and resumes, also where the limit's own
+/// signal comes before it has ended. That of `scancel` alone ends it for good.
 #[cfg(unix)]
 #[test]
 fn a_warned_task_queues_itself_again_and_a_cancelled_one_ends() {
-    for (name, is_queued) in [("USR1", true), ("TERM", false)] {
+    for (names, is_queued) in [(&["USR1"][..], true), (&["TERM"], false), (&["USR1", "TERM"], true)] {
         let here = &folder_with(SPEC);
         here.fine(&["slurm", "spec.toml", "--rounds", "400000", "--tasks", "1", "--out", "array"]);
         let out = here.join("array").canonicalize().expect("the folder");
@@ -159,11 +160,11 @@ fn a_warned_task_queues_itself_again_and_a_cancelled_one_ends() {
         while !out.join("task-0/manifest.json").exists() && begun.elapsed().as_secs() < 30 {
             std::thread::sleep(std::time::Duration::from_millis(20));
         }
-        signal(&task, name);
-        assert_eq!(task.wait().expect("the script ends").code(), Some(if is_queued { 0 } else { 4 }), "{name}");
+        names.iter().for_each(|name| signal(&task, name));
+        assert_eq!(task.wait().expect("the script ends").code(), Some(if is_queued { 0 } else { 4 }), "{names:?}");
         let queued = fs::read_to_string(out.join("requeued")).ok();
-        assert_eq!(queued.as_deref(), is_queued.then_some("requeue 7_0\n"), "{name}");
-        assert_eq!(out.join("exit-0").exists(), !is_queued, "{name}");
-        assert!(out.join("task-0/manifest.json").exists(), "{name}");
+        assert_eq!(queued.as_deref(), is_queued.then_some("requeue 7_0\n"), "{names:?}");
+        assert_eq!(out.join("exit-0").exists(), !is_queued, "{names:?}");
+        assert!(out.join("task-0/manifest.json").exists(), "{names:?}");
     }
 }

@@ -441,6 +441,17 @@ fn kernels_noises_and_clips_are_held_against_a_table() {
     for (lengthscale, sd, clip) in [(0.4, 0.1, clip), (2.0, 0.1, clip), (0.06, 0.1, clip), (0.4, 0.5, "[-1.0, 1.0]")] {
         check(lengthscale, sd, clip).fine();
     }
+    // Outcomes 0 and 1, and a clip to their range: noise leaves it at half of the points, and hides nothing.
+    here.table("t.csv", "x,y,value", (0..20).map(|i| format!("{:.2},0,{}", 0.05 * f64::from(i), u8::from(i % 4 < 2))));
+    for (sd, is_hidden) in [(0.003, false), (0.4, false), (2.0, true)] {
+        let noise = format!("standardise = false\nbound = [0, 1]\nnoise = {{ kind = \"gaussian\", sd = {sd:?} }}");
+        let checked = checked(here, &noise, "[0, 1]");
+        if is_hidden {
+            checked.refused(&["of the rewards lie outside of the clip"])
+        } else {
+            checked.fine()
+        };
+    }
 }
 
 /// A clip that holds every mean and cuts rows off may turn the order of points around.

@@ -164,6 +164,7 @@ const FORBIDDEN: [(&[&str], &[&str], &str); 11] = [
     (
         &["mul_add"],
         &[
+            "crates/backend/src/cpu/factor.rs",
             "crates/backend/src/cpu/panels.rs",
             "crates/backend/src/cpu/pivots/kernels.rs",
             "crates/backend/src/cpu/pruning/kernels.rs",

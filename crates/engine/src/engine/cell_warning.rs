@@ -85,7 +85,9 @@ impl GroupedWarnings {
 /// Formats a range of rewards, in the file's units where those are known.
 pub(super) fn shown_range(units: Option<ValueUnits>, low: f64, high: f64) -> String {
     let (low, high) = units.map_or((low, high), |units| units.values(low, high));
-    format!("[{}, {}]", digits(low), digits(high))
+    // Rounding of units there and back leaves no zero.
+    let zeroed = |x: f64| if x.abs() < 1e-12 * (high - low) { 0.0 } else { x };
+    format!("[{}, {}]", digits(zeroed(low)), digits(zeroed(high)))
 }
 
 /// Formats a number with three significant digits.

@@ -114,7 +114,11 @@ fn lengthscale_warning(cell: &ReadyCell) -> Option<CellWarning> {
 /// Rewards drawn of each point, to see how many are clipped.
 const DRAWS: usize = 10;
 
-/// Returns a warning if over half of the rewards of a table are clipped, although its mean rewards are not.
+/// Least share of the clip's width by which clipping moves a reward in the mean where it hides differences: a half of them, where means
+/// lie at its ends.
+const MOVED: f64 = 0.25;
+
+/// Returns a warning if over half of the rewards of a table are clipped, and far, although its mean rewards are not.
 fn clipped_rewards_warning(cell: &ReadyCell, trial: &ReadyTrial, ledger: &Ledger) -> Option<CellWarning> {
     let [low, high] = ledger.clip.filter(|_| ledger.epsilon.is_some())?;
     trial.instance.share_outside(low, high).filter(|&share| share == 0.0)?;
@@ -130,8 +134,8 @@ fn clipped_rewards_warning(cell: &ReadyCell, trial: &ReadyTrial, ledger: &Ledger
         return Some(CellWarning::new(Misleading::Clip, text));
     }
     let mut stream = cell.streams.of(0, Purpose::Noise);
-    let share = trial.instance.share_of_rewards_outside(low, high, DRAWS, &mut stream);
-    (0.5 < share).then(|| {
+    let (share, moved) = trial.instance.clipped_rewards(low, high, DRAWS, &mut stream);
+    (0.5 < share && MOVED * (high - low) < moved).then(|| {
         let text = format!(
             "{} % of the rewards lie outside of the clip, {clip}, by their noise or the scatter of rows with equal inputs; widen `clip`",
             digits(100.0 * share)

@@ -286,17 +286,22 @@ impl Instance {
         self.plays.is_none().then(|| n_outside as f64 / self.values.len() as f64)
     }
 
-    /// Returns the share of rewards outside of a range, by `draws` rewards of each of at most a hundred points.
-    pub fn share_of_rewards_outside(&self, low: f64, high: f64, draws: usize, stream: &mut Stream) -> f64 {
+    /// Returns the share of rewards outside of a range and how far a clip to it moves a reward in the mean, by `draws` rewards of each of at
+    /// most a hundred points.
+    pub fn clipped_rewards(&self, low: f64, high: f64, draws: usize, stream: &mut Stream) -> (f64, f64) {
         let n = self.values.len();
         let points = || (0..n).step_by(n.div_ceil(100));
-        let mut outside = 0;
+        let (mut outside, mut moved) = (0, 0.0);
         for point in points() {
             for _ in 0..draws {
-                outside += usize::from(!(low..=high).contains(&self.noise.reward(self.mean(point), point, stream)));
+                let reward = self.noise.reward(self.mean(point), point, stream);
+                let distance = (low - reward).max(reward - high).max(0.0);
+                outside += usize::from(0.0 < distance);
+                moved += distance;
             }
         }
-        outside as f64 / (draws * points().count()) as f64
+        let n_drawn = (draws * points().count()) as f64;
+        (outside as f64 / n_drawn, moved / n_drawn)
     }
 
     /// Returns the best point (the lowest index among ties).

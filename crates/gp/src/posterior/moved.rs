@@ -3,7 +3,7 @@
 //! With K points visited, one exact variance costs K² multiply-adds, and moving a mean and a variance costs K. What is moved drifts
 //! from the exact moments by the rounding errors of the updates, until the posterior is rebuilt: with a ridge of a thousandth of the
 //! prior variance and more, by some 1e-9 of a variance in 4096 observations. Below, the drift of an observation grows nearly with the square
-//! of the ratio, and the moments are taken anew sooner.
+//! of the ratio, and exact moments are taken sooner.
 
 use super::covariance::LEAST_RIDGE;
 use super::{Posterior, REBUILD_EVERY};

@@ -124,8 +124,9 @@ fn reason(card: &ColumnCard) -> Option<String> {
 fn texts(card: &ColumnCard) -> String {
     match card.texts {
         0 => "no numbers".to_owned(),
-        n if FEW_TEXTS * n < card.values.len() => {
-            format!("numbers but for {n} of {} cells: `--inputs` with its name shows where", card.values.len())
+        n if FEW_TEXTS * n < card.values.len() - card.missing => {
+            let present = card.values.len() - card.missing;
+            format!("numbers but for {n} of {present} cells: `--inputs` with its name shows where")
         }
         n if n + card.missing < card.values.len() => "numbers and texts".to_owned(),
         _ => "texts".to_owned(),

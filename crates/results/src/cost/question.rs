@@ -3,6 +3,7 @@
 use super::{CostProblem, Trust};
 use crate::fit::{quoted, short};
 use privateer_config::error::{Diagnostic, Error};
+use privateer_engine::policy::USUAL_FACTORS;
 use std::fmt::Write as _;
 
 /// The line of a policy whose batches a shuffler mixes.
@@ -53,10 +54,13 @@ impl CostQuestion {
         }
     }
 
-    /// Returns how a tuned exploration factor is written.
+    /// Returns how a tuned exploration factor is written: private policies may explore nothing too, as their references may, so that a
+    /// larger epsilon costs no more.
     pub(super) fn tuned(&self) -> String {
-        let pilots = self.trials[1];
-        format!("beta = {{ kind = \"tuned\", pilot = {pilots} }}   # the best of six factors for each cell, by trials apart")
+        let (pilots, factors) = (self.trials[1], [&[0.0][..], &USUAL_FACTORS].concat());
+        format!(
+            "# The best factor for each cell, by trials apart.\nbeta = {{ kind = \"tuned\", pilot = {pilots}, factors = {factors:?} }}"
+        )
     }
 
     /// Returns the delta of mechanisms of a server or for a shuffler.

@@ -185,7 +185,11 @@ fn inspect(out: &Path, manifest: &Manifest) -> Result<Option<String>, Error> {
         );
         return Err(Error::folder(out, problem, "choose another folder with `--out DIR`, or delete this one"));
     }
-    if older.cells != manifest.cells || older.cells_a_part != manifest.cells_a_part {
+    if older.cells_a_part != manifest.cells_a_part {
+        let problem = format!("has parts of {} cells, and this program writes {}", older.cells_a_part, manifest.cells_a_part);
+        return Err(Error::folder(out, problem, "choose another folder with `--out DIR`, or delete this one"));
+    }
+    if older.cells != manifest.cells {
         return Err(Error::folder(
             out,
             "holds results of the same spec over other data, or of a program that reads it differently",

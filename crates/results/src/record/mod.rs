@@ -48,7 +48,7 @@ pub(crate) use manifest::tests::manifest as test_manifest;
 pub use merge::merge;
 pub use parameters::{Parameters, TrialParameters};
 pub use part::{part_bytes, write_part};
-pub use part_id::{FOLDER_VERSION, PartHeader, PartId, SCHEMA_VERSION};
+pub use part_id::{FOLDER_VERSION, PartHeader, PartId, SCHEMA_VERSION, SHARED_SCHEMA_VERSION};
 pub use part_read::{check_part, read_part};
 pub use part_rows::{FinishedPart, PartRows};
 pub use part_writer::PartWriter;

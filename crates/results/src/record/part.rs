@@ -5,7 +5,7 @@ use super::digests::{ListedFile, write_listed};
 use super::manifest::PROGRAM_FAULT;
 use super::part_id::{KEY_BLOCK, KEY_CELL, KEY_CELLS, KEY_ROWS, KEY_SCHEMA, KEY_SPEC};
 use super::part_read::rows_hash;
-use super::{CellInfo, Measures, PartId, Quantity, SCHEMA_VERSION, Trace};
+use super::{CellInfo, Measures, PartId, Quantity, SCHEMA_VERSION, SHARED_SCHEMA_VERSION, Trace};
 use parquet::basic::{Compression, Encoding};
 use parquet::data_type::{BoolType, ByteArray, ByteArrayType, DataType, DoubleType, Int32Type, Int64Type};
 use parquet::errors::Result as ParquetResult;
@@ -110,15 +110,16 @@ fn repeated<T: Clone>(cells: &[CellInfo], of_cells: &[Trace], value: impl Fn(&Ce
 /// Everything that could differ between machines is set here.
 fn properties(spec_hash: &str, id: PartId, of_cells: &[Trace]) -> WriterProperties {
     let n_cells = (1 < of_cells.len()).then(|| (KEY_CELLS, of_cells.len().to_string()));
+    let version = if n_cells.is_some() { SHARED_SCHEMA_VERSION } else { SCHEMA_VERSION };
     let entries = [
-        (KEY_SCHEMA, SCHEMA_VERSION.to_string()),
+        (KEY_SCHEMA, version.to_string()),
         (KEY_SPEC, spec_hash.to_owned()),
         (KEY_CELL, id.cell.to_string()),
         (KEY_BLOCK, id.block.to_string()),
         (KEY_ROWS, rows_hash(of_cells)),
     ];
     let mut builder = WriterProperties::builder()
-        .set_created_by(format!("privateer schema {SCHEMA_VERSION}"))
+        .set_created_by(format!("privateer schema {version}"))
         .set_compression(Compression::SNAPPY)
         .set_key_value_metadata(Some(
             entries.into_iter().chain(n_cells).map(|(key, value)| KeyValue::new(key.to_owned(), value)).collect(),

@@ -11,12 +11,15 @@ pub(super) const KEY_BLOCK: &str = "privateer.block";
 pub(super) const KEY_CELLS: &str = "privateer.cells";
 pub(super) const KEY_ROWS: &str = "privateer.rows_sha256";
 
-/// Version of the layout of parts and of released parameters. A reader refuses what is newer than itself.
+/// Version of the layout of parts of one cell and of released parameters. A reader refuses what is newer than itself.
 pub const SCHEMA_VERSION: u32 = 1;
 
+/// Version of the layout of parts of several cells.
+pub const SHARED_SCHEMA_VERSION: u32 = 2;
+
 /// Version of the layout of a results folder and its manifest; 2 added digests, 3 writes equal ledgers and
-/// parameters of cells once, 4 keeps what the machine did in `run.json`. A reader refuses every other one.
-pub const FOLDER_VERSION: u32 = 4;
+/// parameters of cells once, 4 keeps what the machine did in `run.json`, 5 lets tiny cells share parts. A reader refuses every other one.
+pub const FOLDER_VERSION: u32 = 5;
 
 /// Names one part: a block of trials of one cell, or of several consecutive ones. Ordered by cell, then by block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

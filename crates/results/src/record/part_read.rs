@@ -3,7 +3,7 @@
 use super::columns::part_columns;
 use super::hash::hex;
 use super::part_id::{KEY_BLOCK, KEY_CELL, KEY_CELLS, KEY_ROWS, KEY_SCHEMA, KEY_SPEC};
-use super::{Measures, PartHeader, PartId, SCHEMA_VERSION, Trace, disk};
+use super::{Measures, PartHeader, PartId, SHARED_SCHEMA_VERSION, Trace, disk};
 use bytes::Bytes;
 use parquet::column::reader::get_typed_column_reader;
 use parquet::data_type::{DataType, DoubleType, Int32Type, Int64Type};
@@ -75,9 +75,9 @@ fn open(bytes: Vec<u8>) -> Result<OpenPart, String> {
         text.parse::<u32>().map_err(|_| format!("has `{text}` for `{key}`, not a whole number"))
     };
     let schema_version = number(KEY_SCHEMA)?;
-    if SCHEMA_VERSION < schema_version {
+    if SHARED_SCHEMA_VERSION < schema_version {
         return Err(format!(
-            "has schema version {schema_version}; this program reads up to {SCHEMA_VERSION}: use a newer program"
+            "has schema version {schema_version}; this program reads up to {SHARED_SCHEMA_VERSION}: use a newer program"
         ));
     }
     let spec_hash = value(KEY_SPEC)?;
@@ -128,7 +128,7 @@ fn by_cell(header: &PartHeader, cells: &[u32], rows: Trace) -> Result<Vec<Trace>
     }
     let numbers = u64::from(header.id.cell)..;
     if let Some((number, run)) = numbers.zip(&runs).find(|(number, run)| *number != u64::from(run[0])) {
-        return Err(format!("has rows of cell {} in the place of cell {number}", run[0]));
+        return Err(format!("has rows of cell {} where cell {number} belongs", run[0]));
     }
     if let [_] = runs.as_slice() {
         return Ok(vec![rows]);
@@ -231,9 +231,9 @@ mod tests {
         for (cells, n_cells, said) in [
             ([3, 3, 4, 4, 5, 5], 4, "rows of 3 cells in place of 4"),
             ([3, 3, 3, 3, 4, 4], 3, "rows of 2 cells in place of 3"),
-            ([3, 3, 4, 4, 3, 3], 3, "rows of cell 3 in the place of cell 5"),
-            ([3, 3, 5, 5, 4, 4], 3, "rows of cell 5 in the place of cell 4"),
-            ([4, 4, 4, 4, 4, 4], 1, "rows of cell 4 in the place of cell 3"),
+            ([3, 3, 4, 4, 3, 3], 3, "rows of cell 3 where cell 5 belongs"),
+            ([3, 3, 5, 5, 4, 4], 3, "rows of cell 5 where cell 4 belongs"),
+            ([4, 4, 4, 4, 4, 4], 1, "rows of cell 4 where cell 3 belongs"),
         ] {
             let problem = by_cell(&header(n_cells), &cells, rows.clone()).expect_err(said);
             assert!(problem.contains(said), "{problem}");

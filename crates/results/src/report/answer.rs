@@ -24,6 +24,8 @@ pub(super) struct Answer {
     pub(super) lead: Vec<String>,
     /// What the answer rests on, after the figure.
     pub(super) details: Vec<String>,
+    /// References that are too short a yardstick, named on the terminal too.
+    pub(super) weak_references: Vec<String>,
 }
 
 impl Answer {
@@ -31,12 +33,13 @@ impl Answer {
         let mut found = match settings.head() {
             _ if run.words.estimates => estimates(run),
             Some(head) => costs(run, settings, head),
-            None => Self { lead: vec![nothing_private(run)], details: Vec::new() },
+            None => Self { lead: vec![nothing_private(run)], ..Self::default() },
         };
         if run.manifest.trials < 2 {
             found.details.push("One trial tells nothing about chance: no interval can be given.".to_owned());
         }
-        found.details.extend(weak_references(run, &settings.costs).into_iter().map(|text| format!("{text}.")));
+        found.weak_references = weak_references(run, &settings.costs);
+        found.details.extend(found.weak_references.iter().map(|text| format!("{text}.")));
         found.details.extend(unprotected(run));
         found
     }
@@ -75,7 +78,7 @@ fn costs(run: &ReportRun, settings: &Settings, head: &BudgetGroup) -> Answer {
         };
         details.push(format!("Intervals: 95 %, paired over {} trials, one by one{chosen}.", run.manifest.trials));
     }
-    Answer { lead, details }
+    Answer { lead, details, ..Answer::default() }
 }
 
 /// Returns the first sentence where settings differ in their number of rounds alone.
@@ -266,7 +269,7 @@ fn estimates(run: &ReportRun) -> Answer {
     let lead = points.first().map(|point| at_point(point, 2)).into_iter().collect();
     let ends = points.first().filter(|point| 2 < point.len()).into_iter();
     let ends = ends.chain(points.get(1..).and_then(<[_]>::last));
-    Answer { lead, details: ends.map(|point| at_point(point, N_NAMED)).collect() }
+    Answer { lead, details: ends.map(|point| at_point(point, N_NAMED)).collect(), ..Answer::default() }
 }
 
 /// Names the private runs without a guarantee, and where it fails if it holds elsewhere.

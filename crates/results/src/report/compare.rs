@@ -5,7 +5,7 @@ use super::collect::ReportRun;
 use super::share::Share;
 use super::stats::{Ratio, SampleMoments, holm};
 use super::text::plus_minus;
-use crate::record::{Measures, Quantity, Role};
+use crate::record::{Quantity, Role};
 use privateer_config::facts::FactValue;
 use std::sync::Arc;
 
@@ -58,9 +58,9 @@ pub(super) fn weak_references(run: &ReportRun, costs: &Costs) -> Vec<String> {
     let cells = costs.iter().enumerate().filter_map(|(cell, cost)| Some((cell, cost.as_ref()?)));
     let found: Vec<(usize, usize, SampleMoments, bool)> = cells
         .filter_map(|(cell, cost)| {
-            let excess = cost.excess?;
-            let learnt = cost.share.map_or(0.0, |share| share.learnt.mean);
-            Some((cell, cost.reference, excess, sign * excess.mean < -WORSE * learnt.abs()))
+            let (excess, learnt) = (cost.excess?, cost.share?.learnt.mean);
+            let is_twin = kind(&run.cells[cell]) == kind(&run.cells[cost.reference]);
+            is_twin.then_some((cell, cost.reference, excess, sign * excess.mean < -WORSE * learnt.abs()))
         })
         .collect();
     let p_values: Vec<f64> =
@@ -76,7 +76,8 @@ pub(super) fn weak_references(run: &ReportRun, costs: &Costs) -> Vec<String> {
             more => format!(" (and than {more} more cells)"),
         };
         let cell = &run.cells[*cell];
-        let hint = if cell.info.measures == Measures::Regret && cell.info.facts.get("tuned_factor_of_beta").is_none() {
+        let has_beta = cell.info.resolved["policy"]["beta"] != FactValue::Missing;
+        let hint = if has_beta && cell.info.facts.get("tuned_factor_of_beta").is_none() {
             ": `beta = { kind = \"tuned\" }` chooses a factor for each"
         } else {
             ""

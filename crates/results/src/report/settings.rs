@@ -182,9 +182,9 @@ impl Settings {
             }
             (Some(least), late) => {
                 let chance = match (early, late) {
-                    _ if !is_only => String::new(),
                     (None, _) => String::new(),
                     (Some(early), Some(late)) if early == least && late == least => String::new(),
+                    (Some(early), None) if early == least => ", not beyond chance".to_owned(),
                     (Some(early), late) => {
                         let early = if early == first { format!("{first} or less") } else { early };
                         format!(" ({early} to {})", late.unwrap_or(format!("more than {last}")))
@@ -310,7 +310,7 @@ mod tests {
 
     #[test]
     fn sentences_are_true_of_any_shares() {
-        let cases: [Case; 13] = [
+        let cases: [Case; 14] = [
             (&[1.0, 4.0], &[&[Some(0.6), Some(1.0)]], "80 % or more is kept from ε = 2 on (1.7 to 2.4).", Some(2.0)),
             (&[0.5, 1.0], &[&[Some(0.9), Some(0.95)]], "80 % or more is kept at every ε from 0.5 to 1.", Some(0.5)),
             (
@@ -323,6 +323,7 @@ mod tests {
             (&[1.0, 2.0, 4.0], &[&[Some(0.7), Some(0.98), Some(0.54)]], "80 % is not kept at ε = 4, the largest.", None),
             (&[1.0, 2.0], &[&[Some(0.7), None]], "At ε = 2, the largest, nothing can be said.", None),
             (&[1.0, 2.0], &[&[None, Some(0.9)]], "80 % or more is kept from ε = 2 on.", Some(2.0)),
+            (&[1.0, 2.0], &[&[None, Some(0.82)]], "80 % or more is kept from ε = 2 on, not beyond chance.", Some(2.0)),
             (&[0.5, 1.0], &[&[Some(0.6), Some(0.82)]], "from ε = 0.94 on (0.81 to more than 1).", Some(0.938_9)),
             (&[0.5, 1.0], &[&[Some(0.78), Some(0.9)]], "from ε = 0.57 on (0.5 or less to 0.75).", Some(0.561_2)),
             (&[0.5, 1.0], &[&[Some(0.82), Some(0.95)]], "at every ε from 0.5 to 1, beyond chance from 0.59 on.", Some(0.5)),

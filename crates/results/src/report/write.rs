@@ -2,7 +2,7 @@
 
 use super::answer::Answer;
 use super::collect::ReportRun;
-use super::compare::{Costs, weak_references};
+use super::compare::Costs;
 use super::lead_figures::lead_figures;
 use super::page::page;
 use super::page_tables::{false_while, terminal_table};
@@ -105,7 +105,7 @@ fn make(out: &Path, run: ReportRun, take: TakeFile<'_>) -> Result<Outcome, Error
         take(&format!("plots/{}.svg", figure.stem), &mut once(figure.chart.svg()))?;
     }
     take(PAGE_NAME, &mut once(page(&run, &settings.costs, &answer, &figures, page_audit::section(out)?)))?;
-    let warnings = [false_while(&run), weak_references(&run, &settings.costs)].concat();
+    let warnings = [false_while(&run), answer.weak_references].concat();
     let answer = answer.lead;
     let (enough, best, costs) = (settings.enough(), settings.best(), settings.costs);
     Ok(Outcome { run, costs, report_path, summary_path, warnings, answer, enough, best, removed: 0 })

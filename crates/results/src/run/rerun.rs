@@ -11,6 +11,7 @@ use std::collections::BTreeSet;
 use std::collections::hash_map::RandomState;
 use std::hash::{BuildHasher, Hasher};
 use std::path::Path;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 /// Chooses `n_parts` of the finished parts at random, so that nobody can know the choice beforehand.
@@ -35,11 +36,13 @@ pub fn run_again(
     options: &RunOptions,
     each: &(dyn Fn(u64) + Sync),
 ) -> Result<Vec<String>, Error> {
-    let sweep = registry.parse("manifest.json", &manifest.spec_text, &[])?;
+    let mut sweep = registry.parse("manifest.json", &manifest.spec_text, &[])?;
     if sweep.hash != manifest.spec_hash {
         let problem = "this version of the program reads the recorded spec differently";
         return Diagnostic::new(problem).hint(format!("use version {}", manifest.program_version)).refuse();
     }
+    // As the folder states it: one that was begun before cells shared parts has a part for each.
+    sweep.cells_a_part = manifest.cells_a_part;
     let preparation = Preparation::new(&sweep, &options.data, options.backend.as_ref());
     let mut problems = Vec::new();
     let pool = thread_pool_with(options.threads, &options.thread_setup)?;
@@ -59,10 +62,14 @@ pub fn run_again(
     let is_chosen = |unit: &Unit| chosen.contains(&PartId { cell: unit.cell, block: unit.block });
     let others: BTreeSet<Unit> = engine::units(&sweep).into_iter().filter(|unit| !is_chosen(unit)).collect();
     let (open, each) = (PartRows::default(), &|| each(chosen.len() as u64));
-    let comparison = Comparison { out, manifest, open, problems: Mutex::default(), each };
+    let comparison = Comparison { out, manifest, open, compared: AtomicUsize::new(0), problems: Mutex::default(), each };
     let engine_options = Options { batch: options.batch, verify: options.verify, share: engine::Share::All };
     pool.install(|| engine::run(&sweep, &preparation, engine_options, &others, &Stop::new(), &comparison))?;
     problems.extend(comparison.problems.into_inner().unwrap_or_else(PoisonError::into_inner));
+    let n_compared = comparison.compared.into_inner();
+    if n_compared != chosen.len() {
+        problems.push(format!("{n_compared} of {} chosen parts are parts of the spec", chosen.len()));
+    }
     Ok(problems)
 }
 
@@ -71,6 +78,7 @@ struct Comparison<'a> {
     out: &'a Path,
     manifest: &'a Manifest,
     open: PartRows,
+    compared: AtomicUsize,
     problems: Mutex<Vec<String>>,
     each: &'a (dyn Fn() + Sync),
 }
@@ -86,6 +94,7 @@ impl Observer for Comparison<'_> {
             let mut problems = self.problems.lock().unwrap_or_else(PoisonError::into_inner);
             problems.push(format!("`{}` is not what its spec gives", id.listed_name()));
         }
+        self.compared.fetch_add(1, Ordering::Relaxed);
         (self.each)();
         Ok(())
     }
