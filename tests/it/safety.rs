@@ -156,7 +156,7 @@ fn folders_of_an_older_version_are_refused_by_name() {
     let here = &finished(SPEC);
     here.write("out/manifest.json", "{\"schema_version\": 1}");
     for words in [&RUN[..], &["report", "out"], &["verify", "out"], &["merge", "out", "--out", "all"]] {
-        here.ends(words, 2, &["schema version 1; this program reads version 4", "hint: "]);
+        here.ends(words, 2, &["schema version 1; this program reads version 5", "hint: "]);
     }
 }
 

@@ -55,7 +55,7 @@ fn shared_files_are_equal_whatever_runs_them() {
         apart.cells_a_part = 1;
         let _ = run_to_folder(&apart, &here.join("apart"), &RunOptions::default(), &Stop::new(), &()).expect("a run");
         assert_eq!(fs::read_dir(here.join("apart/cells")).expect("a folder").count(), 50 * n);
-        here.ends(&["verify", "apart", "--rerun", "7"], 0, &["7 parts were computed again"]);
+        here.ends(&["verify", "apart", "--rerun", "7"], 0, &["computing 7 parts again"]);
         assert_eq!(here.text("apart/summary.csv"), here.text("one/summary.csv"));
         assert_eq!(here.text("apart/report.html"), here.text("one/report.html"));
     }
@@ -131,7 +131,7 @@ fn altered_and_forged_shared_files_are_refused() {
         (forged(id, 4..5, &rows[..1]), "holds 1 cells in place of 2", "holds 1 cells in place of 2"),
         (forged(id, 4..7, &rows[..3]), "claims 18 rows, and the specification gives at most 12", "holds 3 cells in place of 2"),
         (forged(PartId { cell: 6, block: 0 }, 6..8, &rows[2..]), "cell 6 block 0", "holds cell 6 block 0"),
-        (part_bytes("other", id, &manifest.cells[4..6], &rows[..2]), "of spec other", "is of another spec"),
+        (part_bytes("other", id, &manifest.cells[4..6], &rows[..2]), "spec", "is of another spec"),
     ] {
         rewrite_listed(&out, &id.listed_name(), &bytes.expect("encoded"), "write").expect("listed");
         here.ends(&["verify", "out"], 1, &["c0004-b0000.parquet", said]);

@@ -5,6 +5,7 @@ use super::joint::symmetric;
 use super::read::*;
 use privateer::policy::contextual::dp_hdb::DpHdb;
 use privateer::policy::contextual::{ContextPolicy, Scratch, dp_linucb};
+use privateer_privacy::Event;
 use privateer_privacy::interactions::choices::{ArmChoices, ChoiceLaw, ChoiceTerms};
 use privateer_privacy::interactions::{ContextFacts, InteractionPrivatizer, Link, seal};
 use privateer_privacy::printed::shariff2018;
@@ -123,9 +124,12 @@ pub fn sums(file: &Value, _: &Value) -> Read<Value> {
     let plan = built(&json!({ "failure_prob": failure_prob, "beta": "theory" }), dp_linucb::parse)?;
     let request = Request { mechanism: "tree", calibration: Calibration::AsPrinted, budget, clip: None };
     let prepared = (plan.prepare)(&facts, &request)?;
+    let Event::Sums { gram_sigma: sigma, .. } = prepared.mechanism.ledger().event else {
+        return Err("the mechanism releases no sums".into());
+    };
     let draw = |node: u64| -> Read<Vec<f64>> {
         let normals = symmetric(file, &format!("node_normals/{node}"), k * d + 1, true)?;
-        Ok(normals.into_iter().map(|normal| of("sigma_noise") * normal).collect())
+        Ok(normals.into_iter().map(|normal| sigma * normal).collect())
     };
     let draws = (0..rounds).map(draw).collect::<Read<_>>()?;
     let (mut policy, mut privatizer) = ((prepared.maker.make)(), prepared.mechanism.privatizer());

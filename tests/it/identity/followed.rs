@@ -5,7 +5,8 @@ use super::forms::{Driven, drive, formula, points};
 use super::one_trial::exact_features;
 use crate::backends::{NamedBackend, gpu_backends, reference_backends};
 use crate::support::stream;
-use privateer_gp::kernel::{Kernel, Lengthscales, matern::Matern};
+use privateer::backend::Cpu;
+use privateer_gp::kernel::{Kernel, Lengthscales, matern::Matern, squared_exponential::SquaredExponential};
 use privateer_gp::posterior::{FeaturePosterior, SketchedPosterior};
 use privateer_gp::score::{Basis, Change, GramSource, ScoreModel};
 use privateer_gp::{KernelGram, tabulated};
@@ -21,7 +22,11 @@ struct Followed {
 
 impl Followed {
     fn new(gram: &Arc<dyn GramSource>, trial: usize, as_factor: bool) -> Self {
-        let mut posterior = SketchedPosterior::new(Arc::clone(gram), 1.0, [0.5, 1e-2, 1e-4][trial], true);
+        Self::of(gram, [0.5, 1e-2, 1e-4][trial], as_factor)
+    }
+
+    fn of(gram: &Arc<dyn GramSource>, ridge: f64, as_factor: bool) -> Self {
+        let mut posterior = SketchedPosterior::new(Arc::clone(gram), 1.0, ridge, true);
         let n = gram.n_points() as u32;
         posterior.set_dictionary((0..24).map(|i| i * (n - 1) / 23).collect(), None);
         posterior.refresh();
@@ -80,6 +85,23 @@ pub fn over_followed_dictionaries(backends: &[NamedBackend], rounds: usize) {
         let basis = Basis::Gram(Arc::clone(&gram));
         drive(backends, &format!("dictionaries followed, {form}"), &basis, rounds, false, make);
         drive(backends, &format!("dictionaries followed, subsets, {form}"), &basis, rounds, true, make);
+    }
+}
+
+/// Where hundreds of points nearly tie in f32, whole factors are compared in f64 too, which drops no point that exact scores choose: at ridges
+/// whose systems lose most digits as well.
+#[test]
+fn near_ties_of_whole_factors_are_told_apart() {
+    let kernel: Arc<dyn Kernel> = Arc::new(SquaredExponential::new(Lengthscales::Isotropic(0.8), 1.0));
+    let cpu: [NamedBackend; 1] = [("cpu".to_owned(), Box::new(Cpu::default()))];
+    for (form, gram) in [
+        ("a table", tabulated(KernelGram::new(Arc::clone(&kernel), points(300, "near ties")))),
+        ("a formula", formula(&kernel, 300, "near ties")),
+    ] {
+        for ridges in [[1e-2, 1e-4, 1e-6], [1e-8, 1e-9, 1e-10]] {
+            let make = |i: usize| Followed::of(&gram, ridges[i], true);
+            drive(&cpu, &format!("near ties, {form}"), &Basis::Gram(Arc::clone(&gram)), 200, false, make);
+        }
     }
 }
 

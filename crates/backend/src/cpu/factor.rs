@@ -105,7 +105,8 @@ impl FactorScreen {
     /// Computes the columns of basis points that are not held.
     fn hold(&mut self, trial: usize, basis: &[u32], gram: &dyn GramSource) {
         let n = gram.n_points();
-        if MOST_COLUMN_BYTES < size_of::<f32>() * n * (self.columns.len() + basis.len()) {
+        let missing = basis.iter().filter(|&&point| !self.columns.contains_key(&(trial, point))).count();
+        if MOST_COLUMN_BYTES < size_of::<f32>() * n * (self.columns.len() + missing) {
             self.columns.clear();
         }
         self.column.resize(n, 0.0);

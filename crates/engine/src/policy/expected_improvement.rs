@@ -243,16 +243,23 @@ mod tests {
     use privateer_gp::kernel::Lengthscales;
     use privateer_gp::kernel::squared_exponential::SquaredExponential;
     use privateer_gp::posterior::ExactPosterior;
-    use privateer_gp::score::ScoreModel;
+    use privateer_gp::score::{GramSource, ScoreModel};
     use privateer_gp::{KernelGram, Points};
     use std::sync::Arc;
 
     #[test]
     fn moved_moments_change_no_choice() {
-        let kernel = Arc::new(SquaredExponential::new(Lengthscales::Isotropic(0.05), 1.0));
-        let gram = Arc::new(KernelGram::new(kernel, Points::grid(1, 100, 0.0, 1.0)));
-        for (ridge, rounds) in [(1e-3, 4000), (0.1, 300), (10.0, 300), (4e-4, 2500), (1e-4, 1500), (1e-5, 500)] {
-            let mut posterior = ExactPosterior::new(gram.clone(), ridge);
+        let gram = |lengthscale: f64, points: Points| {
+            let kernel = Arc::new(SquaredExponential::new(Lengthscales::Isotropic(lengthscale), 1.0));
+            Arc::new(KernelGram::new(kernel, points))
+        };
+        let line = gram(0.05, Points::grid(1, 100, 0.0, 1.0));
+        let plane = gram(0.5, Points::grid(2, 10, 0.0, 1.0));
+        let cases = [(1e-3, 4000), (0.1, 300), (10.0, 300), (4e-4, 2500), (1e-4, 1500), (1e-5, 500)];
+        for (gram, (ridge, rounds)) in
+            cases.map(|case| (&line, case)).into_iter().chain(cases[3..].iter().map(|&case| (&plane, case)))
+        {
+            let mut posterior = ExactPosterior::new(Arc::clone(gram) as Arc<dyn GramSource>, ridge);
             let mut moved = MovedMoments::new(&posterior).expect("covariances");
             let mut point = 7;
             for round in 0..rounds {
@@ -278,7 +285,7 @@ mod tests {
                 assert_eq!((by_moved.point, by_moved.gain), (one_by_one.point, one_by_one.gain), "{ridge}, {round}");
             }
         }
-        assert!(MovedMoments::new(&ExactPosterior::new(gram, 9e-6)).is_none());
+        assert!(MovedMoments::new(&ExactPosterior::new(line, 9e-6)).is_none());
     }
 
     /// Values of the closed form, by integration of max(z + x, 0) over the normal law.

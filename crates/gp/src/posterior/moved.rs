@@ -2,8 +2,9 @@
 //!
 //! With K points visited, one exact variance costs K² multiply-adds, and moving a mean and a variance costs K. What is moved drifts
 //! from the exact moments by the rounding errors of the updates, until the posterior is rebuilt: with a ridge of a thousandth of the
-//! prior variance and more, by some 1e-9 of a variance in 4096 observations. Below, the drift of an observation grows nearly with the square
-//! of the ratio, and exact moments are taken sooner.
+//! prior variance and more, by some 1e-9 of a variance in 4096 observations. Below, exact moments are taken after 4096 observations times
+//! the ratio to the power 1.5: measured over grids of 60 and 400 points, length-scales of 0.05 to 3 and ridges down to 1e-6, the drift
+//! of as many observations is about the same.
 
 use super::covariance::LEAST_RIDGE;
 use super::{Posterior, REBUILD_EVERY};

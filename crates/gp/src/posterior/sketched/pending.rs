@@ -104,8 +104,9 @@ impl PendingChanges {
     ///
     /// With `|h| <= sqrt(m) prior` and `|R| <= |L^{-1}|`, the bound covers the rounding of m products and sums, of the
     /// row products and their squares, of the coordinates behind the exact scores, and of their form with `V^{-1}`. The
-    /// terms of the module documentation are added.
-    pub fn state_error(&self, weights: &[f64], inverse_norm: f64, prior: f64) -> StateError {
+    /// terms of the module documentation are added, and the distance of an explicit inverse of V from solves with its factor, whose
+    /// condition is at most `sqrt(1 + visits prior / ridge)`.
+    pub fn state_error(&self, weights: &[f64], inverse_norm: f64, [ridge, prior]: [f64; 2]) -> StateError {
         let m = weights.len() as f64;
         let (share, root) = (4.0 * (m + 10.0) * f64::EPSILON, m.sqrt());
         let h = root * prior;
@@ -113,9 +114,10 @@ impl PendingChanges {
         let squared = |d: f64| d * (2.0 * prior.sqrt() + d);
         let drift = 4.0 * self.visits * (root + 2.0) * f64::EPSILON * prior;
         let repeated = 2.0 * (prior * self.squares).sqrt() + self.squares;
+        let inverted = share * root * prior * (1.0 + self.visits * prior / ridge).sqrt();
         StateError {
             mean: share * dot(weights, weights).sqrt() * h,
-            variance: squared(d) + share * (1.0 + root) * prior + squared(root * d) + drift + repeated,
+            variance: squared(d) + share * (1.0 + root) * prior + squared(root * d) + drift + repeated + inverted,
             deviation: 0.0,
         }
     }

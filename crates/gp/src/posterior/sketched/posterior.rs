@@ -329,7 +329,8 @@ impl SketchedPosterior {
         let m = self.m();
         self.screen.weights.clone_from(&self.theta);
         solve_from_right(self.embedding.factor(), m, &mut self.screen.weights);
-        self.error = self.screen.moved.state_error(&self.screen.weights, self.screen.inverse_norm, self.prior_bound);
+        self.error =
+            self.screen.moved.state_error(&self.screen.weights, self.screen.inverse_norm, [self.ridge, self.prior_bound]);
     }
 
     /// Returns the change since the last [`SketchedPosterior::screened`], for the scoring backend.
