@@ -285,10 +285,10 @@ pub(crate) mod tests {
     fn newer_and_broken_manifests_say_so() {
         let folder = tempfile::tempdir().expect("a folder");
         for (text, part) in [
-            ("{\"schema_version\": 7}", "schema version 7; this program reads version 4"),
-            ("{\"schema_version\": 1}", "schema version 1; this program reads version 4"),
-            ("{\"schema_version\": 4}", "is not the file that was written"),
-            (&seal_text("{\"schema_version\": 4}", None), "is not a manifest"),
+            ("{\"schema_version\": 7}", "schema version 7; this program reads version 5"),
+            ("{\"schema_version\": 1}", "schema version 1; this program reads version 5"),
+            ("{\"schema_version\": 5}", "is not the file that was written"),
+            (&seal_text("{\"schema_version\": 5}", None), "is not a manifest"),
             ("{}", "no `schema_version`"),
             ("{", "is not valid JSON"),
         ] {
