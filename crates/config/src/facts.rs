@@ -93,7 +93,7 @@ impl FactValue {
 impl Index<&str> for FactValue {
     type Output = Self;
 
-    /// Returns the value of a name; nothing where there is none.
+    /// Returns the value of a name; [`FactValue::Missing`] if no member has it.
     fn index(&self, name: &str) -> &Self {
         self.get(name).unwrap_or(&Self::Missing)
     }

@@ -76,7 +76,8 @@ const FEWEST_VISITED: usize = 16;
 /// A million points with 200 features take 1.6 GB once. Their rows are long enough for products as they stand.
 pub const MOST_BYTES_TWICE: usize = 1 << 28;
 
-/// Most bytes of the columns that a trial's blocks hold; beyond this those of a block are computed again whenever it is scored.
+/// Most bytes of the columns that a trial's blocks hold, or a screen of whole factors in f32; beyond this they are computed again
+/// whenever they are needed.
 pub const MOST_COLUMN_BYTES: usize = 1 << 28;
 
 /// Largest number of trials in lockstep over a table.

@@ -44,7 +44,7 @@ mod ucb1;
 mod uniform;
 
 pub use contract::{Policy, PolicyMaker, PolicyModel, PolicyPlan, PolicyStreams, Proposal, RandomSource};
-pub use exploration_factor::{ExplorationFactor, USUAL_FACTORS, USUAL_PILOT};
+pub use exploration_factor::{ExplorationFactor, USUAL_FACTORS, USUAL_PILOT, usual_factors_and_zero};
 pub use feature_list::{FEATURES, parse_features};
 pub use gp_policy::{Ridge, RoundFacts};
 pub use initial::Initial;

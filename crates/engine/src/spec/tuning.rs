@@ -1,6 +1,6 @@
 //! Reads the candidates of a tuned exploration factor.
 
-use crate::policy::{USUAL_FACTORS, USUAL_PILOT};
+use crate::policy::{USUAL_FACTORS, USUAL_PILOT, usual_factors_and_zero};
 use privateer_config::params::{Node, Table, Value};
 use std::borrow::Cow;
 
@@ -43,7 +43,7 @@ pub(super) fn add_factor_zero(policy: &mut Table) {
     if is_order && beta.get("factors").is_none() {
         let span = beta.span.clone();
         let node = |value| Node { value, span: span.clone() };
-        let factors = [0.0].into_iter().chain(USUAL_FACTORS).map(|factor| node(Value::Float(factor))).collect();
+        let factors = usual_factors_and_zero().map(|factor| node(Value::Float(factor))).collect();
         beta.set("kind", node(Value::Text("tuned".to_owned())));
         beta.set("factors", node(Value::Array(factors)));
         policy.set("beta", node(Value::Table(beta)));

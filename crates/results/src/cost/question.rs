@@ -3,7 +3,7 @@
 use super::{CostProblem, Trust};
 use crate::fit::{quoted, short};
 use privateer_config::error::{Diagnostic, Error};
-use privateer_engine::policy::USUAL_FACTORS;
+use privateer_engine::policy::usual_factors_and_zero;
 use std::fmt::Write as _;
 
 /// The line of a policy whose batches a shuffler mixes.
@@ -57,7 +57,7 @@ impl CostQuestion {
     /// Returns how a tuned exploration factor is written: private policies may explore nothing too, as their references may, so that a
     /// larger epsilon costs no more.
     pub(super) fn tuned(&self) -> String {
-        let (pilots, factors) = (self.trials[1], [&[0.0][..], &USUAL_FACTORS].concat());
+        let (pilots, factors) = (self.trials[1], usual_factors_and_zero().collect::<Vec<_>>());
         format!(
             "# The best factor for each cell, by trials apart.\nbeta = {{ kind = \"tuned\", pilot = {pilots}, factors = {factors:?} }}"
         )

@@ -143,7 +143,7 @@ const MARKS: [char; 8] = [',', '.', '\'', '’', '_', ' ', '\u{a0}', '\u{202f}']
 /// Longest text that may be a number in other clothes, in bytes.
 const LONGEST: usize = 64;
 
-/// Describes a text that is no number, without repeating it.
+/// Says why a text is not a number; the text itself may be private and is left out.
 fn what_is_written(cell: &str) -> &'static str {
     if LONGEST < cell.len() {
         return "text instead of a number";
