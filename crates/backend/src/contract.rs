@@ -22,11 +22,9 @@ pub trait Backend: Send + Sync + fmt::Debug {
     /// If the tables do not fit.
     fn prepare(&self, basis: &Basis) -> Result<Arc<dyn Domain>, BackendError>;
 
-    /// Returns whether the points of a decision set are screened with the whole domain, and not scored one by one.
-    ///
-    /// * `functions` — number of basis functions of a model: features, or visited points
-    fn screens_set(&self, size: usize, n_points: usize, functions: f64, update_kind: UpdateKind) -> bool {
-        screens_set(size, n_points, functions, update_kind)
+    /// Returns whether the points of a decision set of this size are screened with the whole domain, and not scored one by one.
+    fn screens_set(&self, basis: &Basis, size: usize, rounds: u64, update_kind: UpdateKind) -> bool {
+        screens_set(basis, size, rounds, update_kind)
     }
 }
 

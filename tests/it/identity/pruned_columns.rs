@@ -104,6 +104,10 @@ fn cases() -> Vec<Case> {
         // Blocks so wide that their bounds are loose.
         ("six axes", Arc::new(gram(&smooth, &six)), false, 1.0),
         ("six axes, own", Arc::new(gram(&smooth, &six)), true, 1e-4),
+        // Columns in f32.
+        ("large plane, wide ridge", Arc::new(gram(&smooth, &large)), false, 1.3),
+        ("large plane, noisy rows, wide ridge", Arc::new(noisy(&large)), true, 0.4),
+        ("large plane, Matern 5/2, wide ridge", Arc::new(gram(&matern(2.5, 0.8), &large)), false, 0.3),
         ("table", tabulated(gram(&smooth, &grid)), false, 0.05),
         ("linear", Arc::new(gram(&(Arc::new(LinearKernel::new(0.5, 0.2)) as Arc<dyn Kernel>), &cube)), true, 0.1),
     ];

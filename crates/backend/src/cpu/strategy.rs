@@ -105,8 +105,8 @@ impl Backend for Cpu {
         Ok(self.domain(basis))
     }
 
-    fn screens_set(&self, size: usize, n_points: usize, functions: f64, update_kind: UpdateKind) -> bool {
-        self.screens_sets.unwrap_or_else(|| path::screens_set(size, n_points, functions, update_kind))
+    fn screens_set(&self, basis: &Basis, size: usize, rounds: u64, update_kind: UpdateKind) -> bool {
+        self.screens_sets.unwrap_or_else(|| path::screens_set(basis, size, rounds, update_kind))
     }
 }
 
@@ -160,7 +160,9 @@ impl StrategyTables {
         let (cost, begins) = (before.as_ref().map_or_else(PathCost::default, |before| before.cost), before.is_none());
         // A guarded value is consistent between statements, even after a panic.
         let spare = before.map(PrunedTrial::end).or_else(|| self.spare.lock().unwrap_or_else(PoisonError::into_inner).pop());
-        let pruned = PrunedTrial::new(blocks, table, spare, cost, self.options);
+        let is_short =
+            table.is_none() && path::holds_short(self.basis.n_points(), visited.ridge, request.model.prior_variance_bound());
+        let pruned = PrunedTrial::new(blocks, table, is_short, spare, cost, self.options);
         match (request.model.n_observations(), request.change) {
             (0, _) => Some(pruned),
             (1, Change::Row { rebuilt: false, .. }) if begins => Some(pruned),

@@ -241,13 +241,8 @@ impl<'a> Preparation<'a> {
             Some(basis) => {
                 let update_kind = update_kind(maker.as_ref());
                 (trial_bytes, screen_bytes) = self.allow_trial(&basis, problem.n_points(), plan.rounds, update_kind)?;
-                let functions = match &basis {
-                    Basis::Table(table) => table.n_features as f64,
-                    // Visited points, which are few among many plays.
-                    Basis::Gram(_) | Basis::Own(_) => 2.5 * libm::sqrt(plan.rounds.min(basis.n_points() as u64) as f64),
-                };
                 let screened = environment.product.is_none()
-                    && sets.is_none_or(|size| self.backend.screens_set(size, basis.n_points(), functions, update_kind));
+                    && sets.is_none_or(|size| self.backend.screens_set(&basis, size, plan.rounds, update_kind));
                 if screened && problem.n_points() <= table_points { Some(self.domain(&basis, &kept)?) } else { None }
             }
             None => {

@@ -2,8 +2,8 @@
 //!
 //! No path changes a result, so each may be taken: the default must be nearly the best, no job dearer than a larger one that does the
 //! same work, and none much dearer a point than the next smaller one. Fewer features widen the theorem's factor by their error, noise
-//! changes which points are in question, and a problem of another dimension is another one: such jobs are compared at the same
-//! features, noise or dimension only. Families of the grid compare paths; every registered policy adds one that compares sizes.
+//! changes which points are in question, sets of five hold another best point in nearly every round, and a problem of another
+//! dimension is another one: such jobs are compared at the same features, noise, sets or dimension only. Families of the grid compare paths; every registered policy adds one that compares sizes.
 
 use crate::run::{RunOptions, run_in_memory};
 use cpu_time::ProcessTime;
@@ -158,8 +158,11 @@ fn jobs_of(family: &'static str, axes: &[Axis], privacy: &str, policy: &str) -> 
             filled(policy)
         );
         let name = chosen().map(|(key, (name, _))| format!("{key} {name}")).collect::<Vec<_>>().join(", ");
-        let is_alike =
-            |key: &str| ["noise", "dimension", "privacy"].contains(&key) || (key == "nodes" && value("beta") == "\"theory\"");
+        let is_alike = |key: &str| {
+            ["noise", "dimension", "privacy"].contains(&key)
+                || (key == "nodes" && value("beta") == "\"theory\"")
+                || (key == "sets" && value(key) == "5")
+        };
         let alike = (0..axes.len()).filter(|&axis| is_alike(axes[axis].0)).collect();
         PathJob { family, sizes, alike, n_points, name, text }
     };

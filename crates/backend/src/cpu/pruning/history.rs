@@ -43,6 +43,8 @@ pub struct FeatureRows {
 /// Visited points over kernel columns; see [`History::Gram`].
 #[derive(Debug, Default)]
 pub struct GramRows {
+    /// Whether blocks hold the columns in f32.
+    is_short: bool,
     points: Vec<u32>,
     /// `L`, where `L L^T` is the visited points' covariance without the row term.
     ///
@@ -68,10 +70,12 @@ impl History {
     }
 
     /// Creates the history before the first observation; `table` for a basis of features.
-    pub fn new(table: Option<Arc<FeatureTable>>) -> Self {
+    ///
+    /// * `is_short` — whether blocks hold kernel columns in f32
+    pub fn new(table: Option<Arc<FeatureTable>>, is_short: bool) -> Self {
         match table {
             Some(table) => Self::Features(FeatureRows { table, rows: VisitedRows::default(), row: Vec::new(), rest: Vec::new() }),
-            None => Self::Gram(GramRows::default()),
+            None => Self::Gram(GramRows { is_short, ..GramRows::default() }),
         }
     }
 
@@ -299,7 +303,8 @@ impl GramRows {
         self.coordinates.resize(new.next_multiple_of(8), 0.0);
         self.size = alpha.iter().map(|a| a.abs()).sum();
         // Sums of K products in any order, a rounding of each coefficient, and a safety factor of 4 as on the dense path.
-        let p_error = self.size * (blocks.source.error() + 4.0 * (new as f64 + 8.0) * U * prior);
+        let of_value = if self.is_short { f64::from(f32::EPSILON) / 2.0 * prior } else { 0.0 };
+        let p_error = self.size * (blocks.source.error() + of_value + 4.0 * (new as f64 + 8.0) * U * prior);
         // The dense path computes the whole column of every new point.
         OpenedStreak {
             p_error,

@@ -128,12 +128,14 @@ struct ScoreCheck {
 impl PrunedTrial {
     /// Creates a trial with the prior; `table` for a basis of features.
     ///
+    /// * `is_short` — whether kernel columns are held in f32
     /// * `spare` — memory of a finished trial
     /// * `cost` — work counted so far
     /// * `options` — those of the backend
     pub fn new(
         shared: Arc<Blocks>,
         table: Option<Arc<FeatureTable>>,
+        is_short: bool,
         spare: Option<Spare>,
         cost: PathCost,
         options: Cpu,
@@ -144,9 +146,9 @@ impl PrunedTrial {
         let mut blocks = spare.filter(|blocks| bytes(blocks) <= options.most_column_bytes / 2).unwrap_or_default();
         let column_bytes = bytes(&blocks);
         blocks.resize_with(shared.order.n_blocks(), Block::default);
-        blocks.iter_mut().zip(shared.prior.chunks_exact(size)).for_each(|(block, prior)| block.start(prior));
+        blocks.iter_mut().zip(shared.prior.chunks_exact(size)).for_each(|(block, prior)| block.start(prior, is_short));
         Self {
-            history: History::new(table),
+            history: History::new(table, is_short),
             streaks: OpenStreaks { open: false, list: vec![BlockStreak::default()], first: 0 },
             blocks,
             bounds: Bounds::new(&shared, m),
@@ -311,8 +313,7 @@ impl PrunedTrial {
         self.column_bytes += own.column_bytes() - held;
         if self.most_column_bytes < self.column_bytes {
             self.column_bytes -= own.column_bytes();
-            // `fill` would keep the memory.
-            own.columns.iter_mut().for_each(|part| *part = Vec::new());
+            own.free_columns();
         }
         self.cost.work += size * (new * self.shared.source.work() + missed * self.history.points().len() + WORK_OF_A_SCORE);
         found
