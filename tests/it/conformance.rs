@@ -39,7 +39,7 @@ fn every_file_is_of_one_kind_and_agrees_as_far_as_it_is_known() {
 
 #[test]
 fn nothing_checked_is_no_agreement() {
-    let file = serde_json::json!({"X": [[1.0]], "Y": [[1.0]], "se": {}, "matern": {}, "unheard-of": 1});
+    let file = serde_json::json!({"X": [], "f": [], "noise": {}, "runs": {}, "unheard-of": 1});
     let outcome = check::recognise(&file).expect("known").check(&file);
     assert_eq!((outcome.agrees(), outcome.not_yet), (false, vec!["/unheard-of".to_owned()]));
 }
@@ -133,6 +133,27 @@ fn malformed_files_are_failures_and_never_panics() {
         let file = serde_json::from_str(text).expect("JSON");
         let outcome = check::recognise(&file).expect("known").check(&file);
         assert!(!outcome.failures.is_empty(), "{text}");
+    }
+}
+
+/// A stored draw that is one number short, or has a number too many, is not taken for another.
+#[test]
+fn stored_draws_of_another_length_are_failures() {
+    let draws = ["hdb_60 /unit_laplace/0/3", "pofw /unit_laplace/3", "tofw_p2 /node_noise/3", "tree_n13 /noise/2"];
+    let more =
+        ["baselines /noisy_sgd/noise/0", "baselines /noisy_sfw/noise/1", "dpucb /node_normals/3", "local_jdp /noise_vector/3"];
+    for (name, place) in draws.iter().chain(&more).map(|draw| draw.split_once(' ').expect("a file and a place")) {
+        let (_, file) = cases().into_iter().find(|(file, _)| file.strip_suffix(".json") == Some(name)).expect("a file");
+        for is_short in [true, false] {
+            let mut file = file.clone();
+            let draw = file.pointer_mut(place).and_then(Value::as_array_mut).expect("a draw");
+            if is_short {
+                drop(draw.pop())
+            } else {
+                draw.push(draw[0].clone())
+            }
+            assert!(!check::recognise(&file).expect("known").check(&file).failures.is_empty(), "{name}{place} {is_short}");
+        }
     }
 }
 

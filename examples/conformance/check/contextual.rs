@@ -67,7 +67,8 @@ pub fn choices(file: &Value, run: &Value) -> Read<Value> {
     });
     let mut steps = vec![0; n_arms];
     let draw = |arm: usize| {
-        let draw = lists.get(arm).and_then(|list| list.get(steps[arm])).ok_or("`unit_laplace` is too short")?;
+        let draw = lists.get(arm).and_then(|list| list.get(steps[arm])).filter(|draw| draw.len() == 2 * d);
+        let draw = draw.ok_or("`unit_laplace` does not have a draw for each vertex of each step")?;
         steps[arm] += 1;
         Ok(draw.iter().map(|draw| draw * scale.unwrap_or(0.0) / libm::sqrt(steps[arm] as f64)).collect())
     };

@@ -40,7 +40,7 @@ pub fn oracle(file: &Value, case: &Value) -> Read<Value> {
     }))
 }
 
-/// Draws that a file states, one after the other; zeros past the end, and for one of another length.
+/// Draws that a file states, one after the other; zeros past the end. One of another length is NaN, which agrees with nothing.
 #[derive(Debug)]
 struct Stored(VecDeque<Vec<f64>>);
 
@@ -48,7 +48,7 @@ impl VectorNoise for Stored {
     fn draw(&mut self, _stream: &mut Stream, out: &mut [f64]) {
         match self.0.pop_front() {
             Some(draw) if draw.len() == out.len() => out.copy_from_slice(&draw),
-            _ => out.fill(0.0),
+            draw => out.fill(draw.map_or(0.0, |_| f64::NAN)),
         }
     }
 }
@@ -232,12 +232,12 @@ pub fn choice_runs(file: &Value, _: &Value) -> Read<Value> {
     let n = whole(file, "parameters/n", ROUNDS)?;
     let base_scale = han2022_choice::laplace_scale(diameter, beta, lipschitz, n, 1, epsilon, delta);
     let ((d, samples), [radius]) = (samples(file)?, numbers(file, "radius")?);
-    let noise: Vec<Vec<f64>> = get(file, "unit_laplace")?;
+    let noise = shaped(file, "unit_laplace", (samples.len(), 2 * d))?;
     let set: Arc<dyn ConstraintSet> = Arc::new(LpBall::new(Norm::MAX.dual(), radius, d));
     let run = |case: &Value| {
         let choice = get::<Option<f64>>(case, "scale_multiplier")?.map_or(Choice::Exact, |multiplier| {
-            let scaled = |noise: &Vec<f64>| noise.iter().map(|noise| noise * (multiplier * base_scale)).collect();
-            Choice::Noisy(Box::new(Stored(noise.iter().map(scaled).collect())))
+            let scaled = |noise: &[f64]| noise.iter().map(|noise| noise * (multiplier * base_scale)).collect();
+            Choice::Noisy(Box::new(Stored(noise.chunks(2 * d).map(scaled).collect())))
         });
         let vertices = set.vertices().ok_or("the ball lists no vertices")?;
         let privatizer = VertexChoice::new(gradient(case)?, d, start(case)?, None, vertices, choice);

@@ -25,30 +25,29 @@ pub fn kernels(file: &Value, _: &Value) -> Read<Value> {
         let (n_columns, samples) = matrix(file, "samples")?;
         Ok(json!(empirical_covariance(&samples, n_columns, normalise)?))
     };
-    let parsed = |text: &str| text.parse::<f64>().map_err(|_| format!("`{text}` is neither a number nor of the form `l=…,nu=…`"));
-    let entries = |name: &str| -> Read<Value> {
+    // By length-scale, or by `l=…,nu=…`.
+    let by_parameters = |section: &str| {
         let read = |key: &String| {
-            let parts = key.strip_prefix("l=").and_then(|rest| rest.split_once(",nu="));
-            let (name, (l, nu)) = (if parts.is_some() { "matern" } else { "se" }, parts.unwrap_or((key, "0")));
-            let kernel = kernel(&json!({ "name": name, "l": parsed(l)?, "nu": parsed(nu)? }))?;
+            let (name, l, nu) = match key.strip_prefix("l=").and_then(|rest| rest.split_once(",nu=")) {
+                Some((l, nu)) => ("matern", l, Some(nu)),
+                None => ("se", key.as_str(), None),
+            };
+            let parsed = |text: &str| text.parse::<f64>().map_err(|error| format!("`{key}`: {error}"));
+            let kernel = kernel(&json!({ "name": name, "l": parsed(l)?, "nu": nu.map(parsed).transpose()? }))?;
             Ok((key.clone(), table(kernel.as_ref(), ["X", "Y"])?))
         };
-        file[name].as_object().into_iter().flatten().map(|(key, _)| read(key)).collect()
+        file[section].as_object().into_iter().flatten().map(|(key, _)| read(key)).collect::<Read<Value>>()
     };
-    let (se, matern) = (json!({ "l": 0.2 }), json!({ "name": "matern", "l": 0.2, "nu": 2.5 }));
-    let mut found = json!({});
-    for name in file.as_object().into_iter().flatten().map(|(name, _)| name) {
-        found[name] = match name.as_str() {
-            "se" | "matern" => entries(name)?,
-            "se_grid_0.2" => table(kernel(&se)?.as_ref(), ["grid"; 2])?,
-            "matern_grid_l0.2_nu2.5" => table(kernel(&matern)?.as_ref(), ["grid"; 2])?,
-            "linear" => table(&LinearKernel::new(1.0, 0.0), ["X", "Y"])?,
-            "empirical_correlation" => empirical(Normalise::Standardised)?,
-            "empirical_covariance_over_max" => empirical(Normalise::CovarianceOverMax)?,
-            _ => continue,
-        };
-    }
-    Ok(found)
+    let of_grid = |keys: Value| table(kernel(&keys)?.as_ref(), ["grid"; 2]);
+    Ok(json!({
+        "se": by_parameters("se")?,
+        "matern": by_parameters("matern")?,
+        "se_grid_0.2": of_grid(json!({ "l": 0.2 }))?,
+        "matern_grid_l0.2_nu2.5": of_grid(json!({ "name": "matern", "l": 0.2, "nu": 2.5 }))?,
+        "linear": table(&LinearKernel::new(1.0, 0.0), ["X", "Y"])?,
+        "empirical_correlation": empirical(Normalise::Standardised)?,
+        "empirical_covariance_over_max": empirical(Normalise::CovarianceOverMax)?,
+    }))
 }
 
 pub fn fourier(file: &Value, _: &Value) -> Read<Value> {

@@ -2,11 +2,12 @@
 //!
 //! A key is a path of names and indices, such as `params/T` or `noise_matrix/3`. The names that several files here use come from this one.
 
+use super::bandit::built;
 pub use privateer::policy::moma_gp_ucb::median_distances;
 pub use privateer::policy::{Policy, Problem, Setting};
+use privateer_config::params::find;
 pub use privateer_gp::kernel::linear::LinearKernel;
-use privateer_gp::kernel::matern::Matern;
-use privateer_gp::kernel::squared_exponential::SquaredExponential;
+use privateer_gp::kernel::{KERNELS, KernelBuild};
 pub use privateer_gp::kernel::{Kernel, Lengthscales};
 pub use privateer_gp::posterior::Posterior;
 pub use privateer_gp::score::{FeatureTable, Moments};
@@ -96,16 +97,13 @@ pub fn budget(value: &Value, keys: &str) -> Read<(Epsilon, Delta)> {
     Ok((Epsilon::try_from(epsilon)?, Delta::try_from(delta)?))
 }
 
-/// Creates the kernel `{name: "se", l, sigma_y2}` or `{name: "matern", l, nu}`; that of no name is squared exponential, its
-/// variance 1 unless stated.
+/// Creates the registered kernel `{name: "se", l, sigma_y2}` or `{name: "matern", l, nu}`; that of no name is squared exponential,
+/// its variance 1 unless stated.
 pub fn kernel(value: &Value) -> Read<Arc<dyn Kernel>> {
-    let ([l], variance): (_, Option<f64>) = (numbers(value, "l")?, get(value, "sigma_y2")?);
-    let variance = variance.unwrap_or(1.0);
-    ensure(0.0 < l && 0.0 < variance, "`l` or `sigma_y2` is not positive")?;
-    let l = Lengthscales::Isotropic(l);
-    match value["name"].as_str().unwrap_or("se") {
-        "se" => Ok(Arc::new(SquaredExponential::new(l, variance))),
-        "matern" => Ok(Arc::new(Matern::new(get(value, "nu")?, l, variance))),
+    let name = value["name"].as_str().filter(|name| *name != "se").unwrap_or("squared-exponential");
+    let keys = json!({ "lengthscale": value["l"], "variance": value["sigma_y2"], "nu": value["nu"] });
+    match find(KERNELS, name).map(|entry| entry.build) {
+        Some(KernelBuild::Function(build)) => built(&stated(keys.clone(), &keys), build),
         _ => Err("the kernel is neither `se` nor `matern`".into()),
     }
 }
