@@ -75,26 +75,20 @@ fn encode(spec_hash: &str, id: PartId, cells: &[CellInfo], of_cells: &[Trace]) -
     column::<ByteArrayType>(&mut group, &repeated(cells, of_cells, |cell| word(&cell.policy)), None)?;
     column::<ByteArrayType>(&mut group, &repeated(cells, of_cells, |cell| word(&cell.environment)), None)?;
     for (at, (_, kind)) in cells[0].swept.iter().enumerate() {
-        let swept = |cell: &CellInfo| cell.swept.get(at).map(|(_, value)| value.clone());
-        match kind {
-            Scalar::Bool(_) => {
-                let value = |cell: &CellInfo| if let Some(Scalar::Bool(b)) = swept(cell) { Some(b) } else { None };
-                column::<BoolType>(&mut group, &repeated(cells, of_cells, value), None)?;
-            }
-            Scalar::Integer(_) => {
-                let value = |cell: &CellInfo| if let Some(Scalar::Integer(i)) = swept(cell) { Some(i) } else { None };
-                column::<Int64Type>(&mut group, &repeated(cells, of_cells, value), None)?;
-            }
-            Scalar::Float(_) => {
-                let value = |cell: &CellInfo| if let Some(Scalar::Float(x)) = swept(cell) { Some(x) } else { None };
-                column::<DoubleType>(&mut group, &repeated(cells, of_cells, value), None)?;
-            }
-            Scalar::Text(_) => {
-                let value = |cell: &CellInfo| {
-                    if let Some(Scalar::Text(word)) = swept(cell) { Some(ByteArray::from(word.as_str())) } else { None }
+        macro_rules! swept {
+            ($kind:ident($value:ident) as $column:ty: $stored:expr) => {{
+                let value = |cell: &CellInfo| match &cell.swept.get(at)?.1 {
+                    Scalar::$kind($value) => Some($stored),
+                    _ => None,
                 };
-                column::<ByteArrayType>(&mut group, &repeated(cells, of_cells, value), None)?;
-            }
+                column::<$column>(&mut group, &repeated(cells, of_cells, value), None)?;
+            }};
+        }
+        match kind {
+            Scalar::Bool(_) => swept!(Bool(b) as BoolType: *b),
+            Scalar::Integer(_) => swept!(Integer(i) as Int64Type: *i),
+            Scalar::Float(_) => swept!(Float(x) as DoubleType: *x),
+            Scalar::Text(_) => swept!(Text(word) as ByteArrayType: ByteArray::from(word.as_str())),
         }
     }
     group.close()?;
