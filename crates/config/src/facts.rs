@@ -56,9 +56,12 @@ impl Facts {
 }
 
 impl FactValue {
-    /// Returns data as they are written; nothing for data that JSON cannot hold.
+    /// Returns data as they are written.
+    ///
+    /// # Panics
+    /// For a type that JSON cannot hold: one with names that are not text. No type of this program is one.
     pub fn of(data: &impl Serialize) -> Self {
-        serde_json::to_value(data).and_then(serde_json::from_value).unwrap_or_default()
+        serde_json::to_value(data).and_then(serde_json::from_value).expect("plain data are JSON")
     }
 
     /// Returns the data that are written so.
