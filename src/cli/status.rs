@@ -137,7 +137,7 @@ fn shares(out: &Path) -> Result<Vec<TaskStatus>, Error> {
             ));
         }
     }
-    let n_units = first.n_parts() as u64;
+    let n_units = first.parts().len() as u64;
     for index in 0..count.unwrap_or(0).min(n_units) {
         let shard = Shard { index, count: count.unwrap_or(1) };
         let name = format!("shard-{}-of-{}", index + 1, shard.count);

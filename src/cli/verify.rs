@@ -45,7 +45,7 @@ pub fn verify(registry: &Registry, args: &VerifyArgs) -> Result<(), Error> {
         };
         problems.extend(metered("parts", |each| run_again(registry, &args.folder, &manifest, &chosen, &options, each))?);
     }
-    let (total, version) = (manifest.n_parts(), manifest.program_version.clone());
+    let (total, version) = (manifest.parts().len(), manifest.program_version.clone());
     let is_whole = done.len() == total;
     let is_checkable = is_whole && version == env!("CARGO_PKG_VERSION");
     // The report reads the manifest again: with many cells two of them fill memory.

@@ -50,7 +50,7 @@ pub use contexts::ContextualCell;
 pub use decide::{decide, decide_by_axis};
 pub use observer::{Observer, Place, Stop, TrialEnd, Unit};
 pub use prepare::Preparation;
-pub use run::{Tally, run, units};
+pub use run::{Tally, parts, run, units};
 pub use scoring_error::scoring_error;
 pub use screened::Screened;
 pub use session::{Session, ToldRound};

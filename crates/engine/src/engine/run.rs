@@ -40,8 +40,13 @@ impl Tally {
 /// first one.
 pub fn units(sweep: &Sweep) -> Vec<Unit> {
     let blocks = sweep.trials.div_ceil(sweep.block) as u32;
-    let first_cells = sweep.cells.iter().step_by(sweep.cells_a_part.max(1) as usize);
-    first_cells.flat_map(|cell| (0..blocks).map(|block| Unit { cell: cell.index, block })).collect()
+    parts(sweep.cells.len(), blocks, sweep.cells_a_part).map(|(cell, block)| Unit { cell, block }).collect()
+}
+
+/// Returns the first cell and the block of each part file of a sweep: cells in order, blocks inside.
+pub fn parts(n_cells: usize, n_blocks: u32, cells_a_part: u32) -> impl ExactSizeIterator<Item = (u32, u32)> {
+    let n_parts = (n_cells as u32).div_ceil(cells_a_part.max(1)).saturating_mul(n_blocks);
+    (0..n_parts).map(move |number| (number / n_blocks * cells_a_part.max(1), number % n_blocks))
 }
 
 /// Runs every unit that is not in `done`, on the current rayon pool.

@@ -6,6 +6,7 @@ use super::whole_file::write_with;
 use super::{CellInfo, FOLDER_VERSION, PartHeader, PartId, Trace, disk, is_sealed, read_part, stored_cells};
 use privateer_config::error::Error;
 use privateer_config::facts::FactValue;
+use privateer_engine::engine::parts;
 use serde::de::IgnoredAny;
 use serde::{Deserialize, Serialize};
 use serde_json::Serializer;
@@ -92,9 +93,7 @@ impl ManifestHead {
 
     /// Returns all parts of the sweep, in canonical order.
     pub(super) fn parts(&self) -> impl ExactSizeIterator<Item = PartId> {
-        let (n_blocks, n_cells) = (self.n_blocks.max(1), self.cells_a_part.max(1));
-        let id = move |number: u32| PartId { cell: number / n_blocks * n_cells, block: number % n_blocks };
-        (0..(self.cells.list.len() as u32).div_ceil(n_cells).saturating_mul(self.n_blocks)).map(id)
+        parts(self.cells.list.len(), self.n_blocks, self.cells_a_part).map(|(cell, block)| PartId { cell, block })
     }
 }
 
@@ -241,15 +240,9 @@ impl Manifest {
         &cells[..cells.len().min(self.cells_a_part as usize)]
     }
 
-    /// Number of parts of the sweep.
-    pub fn n_parts(&self) -> usize {
-        self.cells.len().div_ceil(self.cells_a_part.max(1) as usize).saturating_mul(self.n_blocks as usize)
-    }
-
     /// Returns all parts of the sweep, in canonical order.
-    pub fn parts(&self) -> impl Iterator<Item = PartId> + '_ {
-        let first_cells = self.cells.iter().step_by(self.cells_a_part.max(1) as usize);
-        first_cells.flat_map(|cell| (0..self.n_blocks).map(|block| PartId { cell: cell.cell, block }))
+    pub fn parts(&self) -> impl ExactSizeIterator<Item = PartId> + use<> {
+        parts(self.cells.len(), self.n_blocks, self.cells_a_part).map(|(cell, block)| PartId { cell, block })
     }
 }
 

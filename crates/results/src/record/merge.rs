@@ -87,7 +87,7 @@ fn agree(inputs: &[PathBuf], first: &Manifest) -> Result<(), Error> {
 }
 
 fn complete(manifest: &Manifest, holders: &BTreeMap<PartId, Vec<&PathBuf>>, already: &BTreeSet<PartId>) -> Result<(), Error> {
-    let total = manifest.n_parts();
+    let total = manifest.parts().len();
     let done = already.iter().chain(holders.keys()).collect::<BTreeSet<_>>().len();
     if done == total {
         return Ok(());

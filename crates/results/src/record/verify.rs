@@ -60,7 +60,7 @@ pub fn verify(out: &Path, each: &(dyn Fn(u64) + Sync)) -> Result<Verification, E
             Err(error) => return Err(error),
         }
     }
-    if !list.is_sound(out, found.done.len() < found.manifest.n_parts())? {
+    if !list.is_sound(out, found.done.len() < found.manifest.parts().len())? {
         found.problems.push(format!("`{DIGESTS_NAME}` has a line that is not one of the list"));
     }
     Ok(found)

@@ -29,7 +29,7 @@ impl WrittenRows {
 
     /// Returns whether these are the rows of all parts of a sweep.
     pub fn are_of_all(&self, manifest: &Manifest) -> bool {
-        self.by_part.len() == manifest.n_parts() && manifest.parts().all(|id| self.by_part.contains_key(&id))
+        self.by_part.len() == manifest.parts().len() && manifest.parts().all(|id| self.by_part.contains_key(&id))
     }
 
     /// Takes the rows of a part out.

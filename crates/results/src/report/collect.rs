@@ -30,7 +30,7 @@ impl ReportRun {
     /// Calls `each` after every cell, with the number of cells.
     pub(super) fn read(out: &Path, measure: Option<&str>, each: &(dyn Fn(u64) + Sync)) -> Result<Self, Error> {
         let (manifest, done) = Folder::unread(out)?;
-        let total = manifest.n_parts();
+        let total = manifest.parts().len();
         let n_missing = total - done.len();
         if 0 < n_missing {
             let first = manifest.parts().find(|id| !done.contains(id)).map_or(String::new(), |id| id.to_string());

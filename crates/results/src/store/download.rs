@@ -46,7 +46,7 @@ pub fn stored_parts(bucket: &Bucket) -> Result<Option<(u64, u64)>, Error> {
     let manifest = Manifest::load(scratch.path())?;
     let names = bucket.names("cells")?;
     let done = names.iter().filter(|name| PartId::from_file_name(name).is_some_and(|id| manifest.has(id))).count();
-    Ok(Some((done as u64, manifest.n_parts() as u64)))
+    Ok(Some((done as u64, manifest.parts().len() as u64)))
 }
 
 /// Fills an empty folder with the manifest and the parts that `wanted` names.
