@@ -19,13 +19,18 @@ const SOURCE: &str = "docs/proofs/rows.md";
 pub fn cases(entry: &CuratorEntry) -> Result<Vec<Case>, Error> {
     let whole = built(entry, Calibration::Tight, (4.0, 1e-3), None)?;
     let narrow = built(entry, Calibration::Tight, (4.0, 1e-3), Some(1))?;
-    let direction = public_projection(COLUMNS, 1, PUBLIC_SEED);
-    let length = libm::sqrt(direction.iter().map(|x| x * x).sum());
-    let along = direction.iter().map(|x| x / length).collect();
+    let along = along(PUBLIC_SEED);
     Ok(vec![
         of_row(entry.name.to_owned(), whole, vec![1.0, 0.0, 0.0], vec![1.0, 0.0, 0.0]),
         of_row(format!("{}, one column of {COLUMNS}", entry.name), narrow, along, vec![1.0]),
     ])
+}
+
+/// Returns the unit vector along the public projection to one column.
+fn along(seed: u64) -> Vec<f64> {
+    let direction = public_projection(COLUMNS, 1, seed);
+    let length = libm::sqrt(direction.iter().map(|x| x * x).sum());
+    direction.iter().map(|x| x / length).collect()
 }
 
 /// Attacks the first of three rows: it moves by one along `step`, its release moves along `seen`.
@@ -57,14 +62,11 @@ pub fn released() -> Vec<Case> {
             mechanism.release(Raw::seal(rows)).map_or(f64::NAN, |released| released.rows.value()[0])
         }
     };
-    let direction = public_projection(COLUMNS, 1, SEED);
-    let length = libm::sqrt(direction.iter().map(|x| x * x).sum());
-    let along = direction.iter().map(|x| x / length).collect();
     // The radius is twice the bound: the row is replaced by any other.
     let far = attack(vec![1e6, 0.0, 0.0], |(epsilon, delta)| RowsRelease::calibrated(epsilon, delta, 2.0, 1.0, COLUMNS));
     let beyond = "one of three rows is 10^6 e1 against -10^6 e1, moved to norm 1; the radius is 2";
     let whole = attack(vec![1.0, 0.0, 0.0], |(epsilon, delta)| RowsRelease::calibrated(epsilon, delta, 1.0, 2.0, COLUMNS));
-    let narrow = attack(along, |budget| RowsRelease::projected(budget, 1.0, 2.0, COLUMNS, (1, SEED)));
+    let narrow = attack(along(SEED), |budget| RowsRelease::projected(budget, 1.0, 2.0, COLUMNS, (1, SEED)));
     let (pair, score) = ("one of three rows moves by 1, the radius", "the first number of its released row");
     let name = "discrete-gaussian-rows";
     vec![

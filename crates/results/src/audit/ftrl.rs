@@ -13,9 +13,6 @@ use privateer_privacy::gradients::Start;
 use privateer_privacy::{Calibration, quote};
 
 /// Returns the attacks with independent normal noise, or with generalised Gaussian noise.
-///
-/// # Errors
-/// If the calibration refuses the terms.
 pub fn cases(generalized: bool) -> Result<Vec<Case>, Error> {
     let name = if generalized { "ftrl-generalized-gaussian" } else { "ftrl-gaussian" };
     let terms = terms(Calibration::Tight, 1.5, DIMENSION, CLAIM, ROUNDS, 0.0)?;

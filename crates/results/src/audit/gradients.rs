@@ -78,9 +78,6 @@ pub(super) fn terms(
 /// Returns the attacks on prefix sums of recursive gradients with noise on vectors.
 ///
 /// The noise is independent normal, or the generalised Gaussian of the l3 norm.
-///
-/// # Errors
-/// If the calibration refuses the terms.
 pub fn sums(generalized: bool) -> Result<Vec<Case>, Error> {
     let name = if generalized { "gradients-generalized-gaussian" } else { "gradients-gaussian" };
     of_sums(name, generalized, Calibration::Tight, CLAIM)
@@ -115,9 +112,6 @@ pub(super) fn separation(law: VectorLaw, released: &[f64], m: &[f64]) -> f64 {
 }
 
 /// Attacks the generalised Gaussian with the printed scale (erratum E23, `docs/privacy.md`).
-///
-/// # Errors
-/// If the calibration refuses the terms.
 pub fn printed_gamma_scale() -> Result<Vec<Case>, Error> {
     let mut cases =
         of_sums("generalised Gaussian, printed Gamma scale", true, Calibration::AsPrinted, Claim { epsilon: 1.0, delta: 1e-3 })?;

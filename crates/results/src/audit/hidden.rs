@@ -22,9 +22,6 @@ impl Projection for Everywhere {
 }
 
 /// Returns the attacks on the noisy mean of a phase: a sample of the first phase changes, or one of the second.
-///
-/// # Errors
-/// If the calibration refuses the terms.
 pub fn phases() -> Result<Vec<Case>, Error> {
     const N: u64 = 8;
     let Some((terms, sigma)) = calibrated(N, |terms| terms.hidden_noise(1.0))? else { return Ok(Vec::new()) };
@@ -41,9 +38,6 @@ pub fn phases() -> Result<Vec<Case>, Error> {
 }
 
 /// Returns the attacks on the last iterate: a sample of the first step changes, or one of the last.
-///
-/// # Errors
-/// If the calibration refuses the terms.
 pub fn snowball() -> Result<Vec<Case>, Error> {
     // Batches of 2 samples in the last three steps, of one before; one step of all samples.
     let mut cases = Vec::new();
@@ -61,9 +55,6 @@ pub fn snowball() -> Result<Vec<Case>, Error> {
 }
 
 /// Returns the attacks on the releases of every iterate: the first sample changes, or one of the middle.
-///
-/// # Errors
-/// If the calibration refuses the terms.
 pub fn iterates() -> Result<Vec<Case>, Error> {
     const N: u64 = 8;
     let Some((terms, sigma)) = calibrated(N, Terms::iterate_noise)? else { return Ok(Vec::new()) };

@@ -115,8 +115,8 @@ pub static AUDITS: &[AuditEntry] = &[
     sound("discrete-gaussian-rows", "release of rows", || Ok(curators::released())),
     sound("discrete-gaussian-sums", "release of sums over users", sums::released),
     sound("exact-reward-sums", "release of sums of rewards at public points", sums::released_rewards),
-    sound("exact-sums-batch-laplace", "release of sums of batches", || sums::released_batches(&batch::ENTRIES[0])),
-    sound("exact-sums-batch-gaussian", "release of sums of batches, Gaussian", || sums::released_batches(&batch::ENTRIES[1])),
+    sound("exact-sums-batch-laplace", "release of sums of batches", || sums::released_of(&batch::ENTRIES[0])),
+    sound("exact-sums-batch-gaussian", "release of sums of batches, Gaussian", || sums::released_of(&batch::ENTRIES[1])),
     sound("ranked-points", "release of everybody's own point of a sphere", sums::released_points),
     sound("exact-exponential", "release of one candidate", recommendation::released),
 ];

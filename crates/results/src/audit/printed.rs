@@ -20,9 +20,6 @@ use std::sync::Arc;
 /// Attacks the claim of erratum E3 (`docs/privacy.md`): unbounded noise without a clip.
 ///
 /// R comes from a bound that holds with high probability. The attacked mechanism is the registered one, as printed.
-///
-/// # Errors
-/// If the mechanism fails.
 pub fn e3() -> Result<Vec<Case>, Error> {
     let mechanism = rewards::built(&laplace::ENTRY, Calibration::AsPrinted, 1.0, false)?;
     let case = rewards::of_ends("laplace, printed, not clipped".to_owned(), &mechanism, (10.0, 0.0), "ten times B + R");

@@ -22,6 +22,7 @@ const PULLS: u64 = 3;
 const EPSILON: f64 = 2.0;
 
 /// Plans one attack on rewards in [-1, 1].
+#[derive(Clone, Copy)]
 struct AnswerAttackPlan {
     suffix: &'static str,
     pair: &'static str,
@@ -44,35 +45,28 @@ pub fn released() -> Result<Vec<Case>, Error> {
 
 fn of(name: &str, noise: SumsAttackNoise) -> Result<Vec<Case>, Error> {
     let first = |candidate, pull| if (candidate, pull) == (0, 0) { 1.0 } else { 0.0 };
-    let once = Participation::ONCE;
-    let mut plans = vec![
-        AnswerAttackPlan { suffix: "", pair: "one reward 1 against -1", participation: once, size: 1.0, change: first },
-        AnswerAttackPlan {
-            suffix: ", outside",
-            pair: "one reward 10^6 against -10^6",
-            participation: once,
-            size: 1e6,
-            change: first,
-        },
-    ];
+    let pair = "one reward 1 against -1";
+    let plan = AnswerAttackPlan { suffix: "", pair, participation: Participation::ONCE, size: 1.0, change: first };
+    let outside = AnswerAttackPlan { suffix: ", outside", pair: "one reward 10^6 against -10^6", size: 1e6, ..plan };
+    let mut plans = vec![plan, outside];
     if noise == SumsAttackNoise::Simulated {
         plans.push(AnswerAttackPlan {
             suffix: ", all users of a candidate are one",
             pair: "all rewards of one candidate 1 against -1",
             participation: Participation { count: PULLS, separation: 1 },
-            size: 1.0,
             change: |candidate, _| if candidate == 0 { 1.0 } else { 0.0 },
+            ..plan
         });
         plans.push(AnswerAttackPlan {
             suffix: ", one user in every candidate",
             pair: "one reward of a candidate 1 against -1, one of each other -1 against 1",
             participation: Participation { count: CANDIDATES, separation: PULLS },
-            size: 1.0,
             change: |candidate, pull| match (candidate, pull) {
                 (0, 0) => 1.0,
                 (_, 0) => -1.0,
                 _ => 0.0,
             },
+            ..plan
         });
     }
     plans.into_iter().map(|plan| case(name, noise, &plan)).collect()

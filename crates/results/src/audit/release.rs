@@ -2,7 +2,7 @@
 //!
 //! It supplies a new noise key for every release, so the figures differ a little from run to run.
 
-use super::rewards::{built, claim};
+use super::rewards::built;
 use super::sums::claim_of;
 use super::{Case, Side};
 use privateer_config::error::Error;
@@ -24,16 +24,15 @@ pub fn cases(name: &'static str, entry: &MechanismEntry, epsilon: f64) -> Result
         let released = ChannelRelease::of(&channel).and_then(|mut of| of.release(&Query::default(), Raw::seal(number)));
         released.ok().and_then(|released| released.reward()).unwrap_or(f64::NAN)
     };
-    let (at_ends, outside) = (answer.clone(), answer.clone());
-    let twice = move |side: Side, _: &mut Stream| answer(side.pick(1.0, -1.0)) + answer(side.pick(1.0, -1.0));
-    let (once, both, score) = (claim(&ledger), claim_of(&ledger, 2), "the released value");
-    let ends = move |side: Side, _: &mut Stream| at_ends(side.pick(1.0, -1.0));
-    let outside = move |side: Side, _: &mut Stream| outside(side.pick(1e6, -1e6));
-    let cases = [
-        Case::new(name, once, ENDS, score, ends),
-        Case::new(format!("{name}, outside"), once, OUTSIDE, score, outside),
-        Case::new(format!("{name}, twice"), both, ENDS, "the sum of two releases", twice),
-    ];
-    let finish = |case: Case| if 0.0 < ledger.delta { case.gaussian() } else { case };
-    Ok(cases.into_iter().map(|case| finish(case).source("docs/proofs/discrete.md")).collect())
+    let case = |suffix: &str, pair: &str, score: &str, size: f64, times: u64| {
+        let (answer, claim) = (answer.clone(), claim_of(&ledger, times));
+        let attack = move |side: Side, _: &mut Stream| (0..times).map(|_| answer(side.pick(size, -size))).sum();
+        let case = Case::new(format!("{name}{suffix}"), claim, pair, score, attack).source("docs/proofs/discrete.md");
+        if 0.0 < ledger.delta { case.gaussian() } else { case }
+    };
+    Ok(vec![
+        case("", ENDS, "the released value", 1.0, 1),
+        case(", outside", OUTSIDE, "the released value", 1e6, 1),
+        case(", twice", ENDS, "the sum of two releases", 1.0, 2),
+    ])
 }

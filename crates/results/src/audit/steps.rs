@@ -59,9 +59,6 @@ fn of_ratio<const D: usize>(
 }
 
 /// Returns the attacks on one gradient per sample.
-///
-/// # Errors
-/// If the calibration refuses the terms.
 pub fn samples(kind: &'static str) -> Result<Vec<Case>, Error> {
     let (terms, generalized, is_pure) = (of_l3(CLAIM, 8)?, kind == "generalized-gaussian", kind == "privunit");
     let priced = if is_pure { terms.unit_noise() } else { terms.step_noise(generalized) };
@@ -103,9 +100,6 @@ fn many_dimensions(name: &str) -> Result<Case, Error> {
 }
 
 /// Attacks means over batches: a sample of the first batch changes, or one of a later batch.
-///
-/// # Errors
-/// If the calibration refuses the terms.
 pub fn batches(generalized: bool) -> Result<Vec<Case>, Error> {
     let (plan, eta) = (BatchPlan { first: 2, batch: 2, steps: 1 }, 0.5);
     let terms = of_l3(CLAIM, 4)?;
@@ -156,9 +150,6 @@ pub fn batches(generalized: bool) -> Result<Vec<Case>, Error> {
 }
 
 /// Returns the attacks on gradients of samples that are drawn in secret.
-///
-/// # Errors
-/// If the calibration refuses the terms.
 pub fn stored() -> Result<Vec<Case>, Error> {
     let (n_samples, steps) = STORED;
     let terms = of_l3(CLAIM, n_samples)?;

@@ -54,11 +54,8 @@ pub fn released_rewards() -> Result<Vec<Case>, Error> {
 
 /// Returns the attacks on real releases: running sums in buffers, by columns of one norm and by the tree, and own items.
 pub fn released() -> Result<Vec<Case>, Error> {
-    let mut cases = of(&joint::ENTRIES[2], EXACT_ROUNDS, SumsAttackNoise::Exact, false)?;
-    cases.extend(of(&joint::ENTRIES[5], EXACT_ROUNDS, SumsAttackNoise::Exact, false)?);
-    cases.extend(of(&joint::ENTRIES[0], EXACT_ROUNDS, SumsAttackNoise::Exact, false)?);
-    cases.extend(of(&local::ENTRY, EXACT_ROUNDS, SumsAttackNoise::Exact, false)?);
-    Ok(cases)
+    let entries = [&joint::ENTRIES[2], &joint::ENTRIES[5], &joint::ENTRIES[0], &local::ENTRY];
+    Ok(entries.map(released_of).into_iter().collect::<Result<Vec<_>, Error>>()?.concat())
 }
 
 /// Returns the attacks on real releases of points of a sphere.
@@ -69,8 +66,8 @@ pub fn released_points() -> Result<Vec<Case>, Error> {
     Ok(cases)
 }
 
-/// Returns the attacks on real releases of sums of batches, with Laplace or with Gaussian noise.
-pub fn released_batches(entry: &SumsEntry) -> Result<Vec<Case>, Error> {
+/// Returns the attacks on real releases of one mechanism.
+pub fn released_of(entry: &SumsEntry) -> Result<Vec<Case>, Error> {
     of(entry, EXACT_ROUNDS, SumsAttackNoise::Exact, false)
 }
 

@@ -46,9 +46,6 @@ impl Vertices for VertexEnds {
 /// Returns the attacks on choices along recursive gradients, with Gumbel or Laplace noise.
 ///
 /// There is one stream and one single choice.
-///
-/// # Errors
-/// If the calibration refuses the terms.
 pub fn choices(gumbel: bool) -> Result<Vec<Case>, Error> {
     let name = if gumbel { "choices-gumbel" } else { "choices-laplace" };
     let mut cases = stream(name, gumbel, Start::Half, CLAIM)?;
@@ -59,9 +56,6 @@ pub fn choices(gumbel: bool) -> Result<Vec<Case>, Error> {
 /// Attacks a stream with the whole first gradient, at noise for half of it.
 ///
 /// This is erratum E28 (`docs/privacy.md`).
-///
-/// # Errors
-/// If the calibration refuses the terms.
 pub fn whole_first_gradient() -> Result<Vec<Case>, Error> {
     let mut cases = stream("DP-POFW, first gradient whole", true, Start::Full, SMALL_CLAIM)?;
     cases.iter_mut().for_each(|case| {
