@@ -113,13 +113,9 @@ pub(super) fn separation(law: VectorLaw, released: &[f64], m: &[f64]) -> f64 {
 
 /// Attacks the generalised Gaussian with the printed scale (erratum E23, `docs/privacy.md`).
 pub fn printed_gamma_scale() -> Result<Vec<Case>, Error> {
-    let mut cases =
-        of_sums("generalised Gaussian, printed Gamma scale", true, Calibration::AsPrinted, Claim { epsilon: 1.0, delta: 1e-3 })?;
-    cases.iter_mut().for_each(|case| {
-        case.erratum = Some("E23");
-        case.source = "Han2022, lemma 3.1, algorithm 4".to_owned();
-    });
-    Ok(cases)
+    let (name, claim) = ("generalised Gaussian, printed Gamma scale", Claim { epsilon: 1.0, delta: 1e-3 });
+    let cases = of_sums(name, true, Calibration::AsPrinted, claim)?;
+    Ok(cases.into_iter().map(|case| case.erratum("E23").source("Han2022, lemma 3.1, algorithm 4")).collect())
 }
 
 fn of_sums(name: &str, generalized: bool, calibration: Calibration, claim: Claim) -> Result<Vec<Case>, Error> {

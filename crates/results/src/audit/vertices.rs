@@ -57,12 +57,9 @@ pub fn choices(gumbel: bool) -> Result<Vec<Case>, Error> {
 ///
 /// This is erratum E28 (`docs/privacy.md`).
 pub fn whole_first_gradient() -> Result<Vec<Case>, Error> {
-    let mut cases = stream("DP-POFW, first gradient whole", true, Start::Full, SMALL_CLAIM)?;
-    cases.iter_mut().for_each(|case| {
-        case.erratum = Some("E28");
-        case.source = "Han2022, algorithm 2, line 4, at the least noise for its range".to_owned();
-    });
-    Ok(cases)
+    let cases = stream("DP-POFW, first gradient whole", true, Start::Full, SMALL_CLAIM)?;
+    let source = "Han2022, algorithm 2, line 4, at the least noise for its range";
+    Ok(cases.into_iter().map(|case| case.erratum("E28").source(source)).collect())
 }
 
 fn stream(name: &str, gumbel: bool, start: Start, claim: Claim) -> Result<Vec<Case>, Error> {
