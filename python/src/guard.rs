@@ -128,7 +128,6 @@ fn asks_to_end(error: &PyErr) -> bool {
     Python::try_attach(|py| !error.is_instance_of::<PyException>(py)).unwrap_or(false)
 }
 
-/// Returns the message of an exception.
 pub fn raised_message(place: &str, error: &PyErr) -> String {
     format!("`{place}` raised {}", error.to_string().trim())
 }

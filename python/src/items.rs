@@ -17,7 +17,6 @@ use std::sync::Arc;
 #[derive(FromPyObject)]
 pub struct OwnItem {
     role: String,
-    /// The name in specs.
     pub name: String,
     summary: String,
     /// The class, or another callable that makes an instance.

@@ -44,7 +44,6 @@ fn tasks_of_a_plan_merge_to_the_run() {
     assert!(text.starts_with("12 units (6 cells, blocks of 2 trials): about "), "{text}");
 }
 
-/// Returns the numbers of `a` or `a-b`.
 fn numbers(part: &str) -> std::ops::RangeInclusive<u64> {
     let (first, last) = part.split_once('-').unwrap_or((part, part));
     first.parse().expect("a number")..=last.parse().expect("a number")

@@ -58,7 +58,6 @@ fn last_number(value: &Value, place: String, path: &[&str]) -> Option<String> {
     }
 }
 
-/// The section that a failure is about.
 fn section_of(failure: &str) -> String {
     let place = failure.split(": ").next().unwrap_or_default();
     let parts = place.split('/').skip(1).map(|part| if part.parse::<u64>().is_ok() { "*" } else { part });

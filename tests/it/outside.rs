@@ -140,7 +140,6 @@ fn failures_name_policy_and_round() {
     fails(&registry, &spec("laplace", "failing"), &[failure]);
 }
 
-/// Means by trial.
 type Means = BTreeMap<u64, Vec<f64>>;
 
 /// Plays point 3 for as many users as `users` and its trial's number say, and keeps the means that it is told.

@@ -51,7 +51,6 @@ impl Ran {
     }
 }
 
-/// Runs a sweep to its end.
 pub fn run_all(sweep: &Sweep, data: &DataFolder, backend: &dyn Backend, options: Options) -> Result<Ran, Error> {
     struct Collect(Mutex<BTreeMap<Unit, Trace>>);
     impl Observer for Collect {

@@ -26,7 +26,6 @@ const DEPLOYMENTS: &str = "deployments::every_stated_epsilon_is_the_exact_one";
 const SUMS: &[&str] =
     &["sums-local-gaussian", "sums-tree", "sums-blt", "discrete-gaussian-sums", "visits-own", "visits-tree", "visits-blt"];
 
-/// The table.
 pub const ROWS: &[Row] = &[
     row(LaplaceClip, &["laplace", "discrete-laplace"], "clips::laplace_clips_rewards"),
     row(GaussianClip, &["gaussian", "discrete-gaussian"], "clips::gaussian_clips_rewards"),

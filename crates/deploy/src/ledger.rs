@@ -358,7 +358,6 @@ fn refuse_older(file: &SpendingFile, files: &[&SpendingFile]) -> Result<(), Erro
     Ok(())
 }
 
-/// Reads any file that states spends.
 fn read(path: &Path, stated: Option<FilterKind>) -> Result<SpendingFile, Error> {
     let corrupt = |problem: &str| Error::corrupt(path, problem, "name a deployment, or the `.ledger.json` of a curated table");
     if DeploymentFile::is_one(path)? || DeploymentFile::is_absent(path) {

@@ -33,7 +33,6 @@ pub fn seal<'a>(seed: &[&[u8]], values: impl IntoIterator<Item = ValueRef<'a>>) 
     std::array::from_fn(|at| whole[at])
 }
 
-/// Returns a text as a value of a row.
 pub(super) fn text(text: &str) -> Value {
     Value::Text(text.to_owned())
 }

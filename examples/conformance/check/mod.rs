@@ -13,9 +13,7 @@ mod read;
 pub use outcome::Outcome;
 use serde_json::{Value, json};
 
-/// One kind of file.
 pub struct Kind {
-    /// Its name in reports.
     pub name: &'static str,
     /// What a file of this kind has: JSON pointers, without their first `/`.
     marks: &'static str,
@@ -67,7 +65,6 @@ pub const KINDS: &[Kind] = &[
     Kind { name: "convex baselines", marks: "noisy_sfw noisy_sgd local_md_step", cases: "", compute: convex::baselines },
 ];
 
-/// The kind of a file.
 pub fn recognise(file: &Value) -> Option<&'static Kind> {
     KINDS.iter().find(|kind| kind.recognises(file))
 }

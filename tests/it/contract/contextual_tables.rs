@@ -9,7 +9,6 @@ use privateer_backend::Cpu;
 use privateer_numerics::rng::{Purpose, Streams};
 use std::fmt::Write as _;
 
-/// A folder with one file.
 fn folder(name: &str, text: &str) -> (tempfile::TempDir, DataFolder) {
     let folder = tempfile::tempdir().expect("a folder");
     std::fs::write(folder.path().join(name), text).expect("a file");

@@ -116,7 +116,6 @@ const DIRECTED: &[(&[&str], &[&str])] = &[
     ),
 ];
 
-/// One deployment in a folder.
 struct Deployment<'a> {
     folder: &'a Path,
     random: Random,

@@ -114,7 +114,6 @@ impl Gradient for Linear {
     }
 }
 
-/// Mean of the squares.
 pub fn mean_square(values: &[f64]) -> f64 {
     values.iter().map(|x| x * x).sum::<f64>() / values.len() as f64
 }

@@ -21,7 +21,6 @@ pub const CLAIM: Claim = Claim { epsilon: 4.0, delta: 1e-3 };
 /// Describes one of several running sums released together: shape, noise, and both sides' items.
 #[derive(Debug, Clone)]
 pub struct Part {
-    /// Shape of an item.
     pub shape: Shape,
     /// Standard deviation of a noise draw.
     pub sigma: f64,

@@ -79,7 +79,6 @@ fn of_returning(name: String, mechanism: &Arc<dyn RewardMechanism>) -> Case {
     if gaussian { case.gaussian() } else { case }
 }
 
-/// Returns the claim of a ledger.
 pub fn claim(ledger: &Ledger) -> Claim {
     Claim { epsilon: ledger.epsilon.unwrap_or(f64::INFINITY), delta: ledger.delta }
 }

@@ -14,7 +14,6 @@ pub struct SpeedJob {
     pub large: &'static [(&'static str, &'static str)],
 }
 
-/// Size of a job.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Size {
     /// As the spec is written.

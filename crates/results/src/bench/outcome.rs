@@ -37,7 +37,6 @@ pub struct Measured {
     pub ceilings: Ceilings,
     /// Checksum of the parts' digests.
     pub results_crc: Option<u32>,
-    /// Counters of the screens.
     pub counters: Option<Count>,
     /// Passes of a device, with the microseconds of a trial-round by its own clock.
     pub passes: Vec<(&'static str, f64)>,

@@ -220,7 +220,6 @@ fn is_twin(cell: &CellData, reference: &CellData) -> bool {
     is_its_own || cell.info.policy == reference.info.policy || (!kind(cell).is_empty() && kind(cell) == kind(reference))
 }
 
-/// Returns the answer of a run in which nothing is private.
 fn nothing_private(run: &ReportRun) -> String {
     let words = run.words;
     let Some(point) = run.index.points.first() else { return String::new() };

@@ -230,7 +230,6 @@ type PanelCells = (Vec<(String, String)>, Vec<(String, Vec<PointInterval>)>);
 /// The name of a cell's line, and the coordinates of its panel.
 type Place = (String, Vec<(String, String)>);
 
-/// A point with its interval.
 type PointInterval = ((f64, f64), Option<(f64, f64)>);
 
 /// Returns the points that a cell adds to a chart; `None` if it has none.

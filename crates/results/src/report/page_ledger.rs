@@ -20,7 +20,6 @@ const ERRATA: &str = include_str!("../../docs/privacy.md");
 const PROOFS: [(&str, &str); 5] =
     [("discrete", "discrete"), ("local-gaussian", "sums"), ("privunit", "privunit"), ("batch", "batches"), ("rows", "rows")];
 
-/// Returns the document with the proof of a mechanism.
 fn proof(mechanism: &str) -> Option<String> {
     let rewards = MECHANISMS.iter().filter(|entry| entry.name != "none").map(|entry| (entry.name, entry.name));
     let streams = Factor::STREAMS.map(|factor| (factor.name(), "sums"));

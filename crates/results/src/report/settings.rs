@@ -96,7 +96,6 @@ impl Settings {
         self.costs[cell_idx].as_ref()?.share?.left
     }
 
-    /// Returns the groups of one of the epsilons.
     pub(super) fn at(&self, epsilon: f64) -> impl Iterator<Item = &BudgetGroup> {
         let here = self.epsilons.binary_search_by(|known| known.total_cmp(&epsilon)).ok();
         here.into_iter().flat_map(|here| &self.groups_at[here]).map(|&group| &self.groups[group])

@@ -24,7 +24,6 @@ pub(super) struct ReportWords {
     pub(super) exponent: &'static str,
     /// Whether the first column of `summary.csv` adds up over rounds.
     pub(super) adds_up: bool,
-    /// Whether a point is recommended.
     pub(super) recommends: bool,
     /// Whether the quantity is an estimate from one log.
     ///
@@ -96,7 +95,6 @@ impl ReportWords {
         }
     }
 
-    /// Returns whether less of the quantity is better.
     pub(super) fn less_is_better(&self) -> bool {
         !matches!(self.measure, Quantity::BestShare | Quantity::Value | Quantity::Taken)
     }

@@ -30,7 +30,6 @@ pub struct PathRates {
 }
 
 impl PathRates {
-    /// Returns the seconds of a whole workload.
     fn seconds(&self, work: &Workload) -> f64 {
         self.once_s + self.trial_s * work.trials as f64 + self.round_s * work.trial_rounds as f64
     }

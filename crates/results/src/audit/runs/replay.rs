@@ -102,11 +102,9 @@ pub(super) fn side_of(trial: u64, samples: u64) -> Side {
 /// Says what the attacker of a run sees.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum AttackerView {
-    /// Every release.
     Releases,
     /// What is played or shown.
     Plays,
-    /// The released inputs.
     ReleasedInputs,
     /// What is played by a policy that holds released inputs.
     PlaysOnInputs,
