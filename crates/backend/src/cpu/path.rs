@@ -41,13 +41,15 @@ const PRUNED_OWN: usize = 4096;
 /// Smallest ridge, as a share of the prior variance, with which block pruning holds kernel columns in f32.
 ///
 /// Sums are of f64; a column's rounding moves a variance by some 1e-7 an observation, so that a round in fifty has one candidate more.
-/// An own table under local Laplace noise: 10 000 points in 5 dimensions 285 to 370 and 230 to 285 us; 3000 in 3, which a cache holds, 40
-/// and 46, so that it takes [`LARGE_DOMAIN`] as well.
+/// An own table under local Laplace noise: 10 000 points in 5 dimensions 323 and 277 us; 3000 in 3, which a cache holds, 40
+/// and 46, so that it takes [`LARGE_DOMAIN`] as well. Trials that settle in the plane would leave candidates: 10 000 points, ridge 1, 11 and
+/// 18 us; they visit fewer than [`SHORT_VISITED`].
 const SHORT_RIDGE: f64 = 0.1;
+const SHORT_VISITED: usize = 128;
 
-/// Returns whether block pruning over covariances holds their columns in f32.
-pub fn holds_short(n_points: usize, ridge: f64, prior: f64) -> bool {
-    LARGE_DOMAIN <= n_points && SHORT_RIDGE * prior <= ridge
+/// Returns whether block pruning over covariances holds their columns in f32 from now on.
+pub fn holds_short(n_points: usize, visited: usize, ridge: f64, prior: f64) -> bool {
+    LARGE_DOMAIN <= n_points && SHORT_VISITED <= visited && SHORT_RIDGE * prior <= ridge
 }
 
 /// Smallest domain with large blocks, strips of blocks with shared corners, and an interpolation grid.

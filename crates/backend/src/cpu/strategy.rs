@@ -160,9 +160,7 @@ impl StrategyTables {
         let (cost, begins) = (before.as_ref().map_or_else(PathCost::default, |before| before.cost), before.is_none());
         // A guarded value is consistent between statements, even after a panic.
         let spare = before.map(PrunedTrial::end).or_else(|| self.spare.lock().unwrap_or_else(PoisonError::into_inner).pop());
-        let is_short =
-            table.is_none() && path::holds_short(self.basis.n_points(), visited.ridge, request.model.prior_variance_bound());
-        let pruned = PrunedTrial::new(blocks, table, is_short, spare, cost, self.options);
+        let pruned = PrunedTrial::new(blocks, table, spare, cost, self.options);
         match (request.model.n_observations(), request.change) {
             (0, _) => Some(pruned),
             (1, Change::Row { rebuilt: false, .. }) if begins => Some(pruned),

@@ -25,8 +25,9 @@ type Columns<T> = Vec<Vec<[T; PART]>>;
 pub struct Block {
     /// Kernel functions of the first visited points at the block's points: for each part of the points, column by column.
     columns: Columns<f64>,
-    /// The same in f32, for a trial that holds them so.
+    /// The same in f32, in their place once they are short.
     short: Columns<f32>,
+    is_short: bool,
     pub mean: Vec<f64>,
     pub variance: Vec<f64>,
     /// Values of the row at the block's points, for the streak that was applied last.
@@ -39,14 +40,12 @@ pub struct Block {
 
 impl Block {
     /// Resets the block to the prior and keeps its allocated memory.
-    ///
-    /// * `is_short` — whether columns are held in f32
-    pub fn start(&mut self, prior: &[f64], is_short: bool) {
-        let parts = prior.len() / PART;
-        self.columns.resize_with(if is_short { 0 } else { parts }, Vec::new);
-        self.short.resize_with(if is_short { parts } else { 0 }, Vec::new);
+    pub fn start(&mut self, prior: &[f64]) {
+        self.columns.resize_with(prior.len() / PART, Vec::new);
+        self.short.resize_with(prior.len() / PART, Vec::new);
         self.columns.iter_mut().for_each(Vec::clear);
         self.short.iter_mut().for_each(Vec::clear);
+        self.is_short = false;
         self.mean.clear();
         self.mean.resize(prior.len(), 0.0);
         self.variance.clear();
@@ -57,7 +56,15 @@ impl Block {
     }
 
     pub fn n_columns(&self) -> usize {
-        self.columns.first().map_or(0, Vec::len) + self.short.first().map_or(0, Vec::len)
+        if self.is_short { self.short.first().map_or(0, Vec::len) } else { self.columns.first().map_or(0, Vec::len) }
+    }
+
+    /// Holds columns in f32 from now on.
+    pub fn shorten(&mut self) {
+        self.is_short = true;
+        for (part, short) in self.columns.iter_mut().zip(&mut self.short) {
+            short.extend(part.drain(..).map(|column| column.map(f32::of)));
+        }
     }
 
     pub fn column_bytes(&self) -> usize {
@@ -79,14 +86,20 @@ impl Block {
         if known == visited.len() {
             return;
         }
-        reserve(&mut self.columns, known, visited.len());
-        reserve(&mut self.short, known, visited.len());
+        if self.is_short {
+            reserve(&mut self.short, known, visited.len());
+        } else {
+            reserve(&mut self.columns, known, visited.len());
+        }
         let mut column = [0.0; MOST_SIZE];
         for &point in &visited[known..] {
             let column = &mut column[..self.mean.len()];
             shared.column::<FUSED>(point as usize, index, column);
-            push(&mut self.columns, column);
-            push(&mut self.short, column);
+            if self.is_short {
+                push(&mut self.short, column);
+            } else {
+                push(&mut self.columns, column);
+            }
         }
     }
 }
@@ -118,20 +131,21 @@ vectorised! {
         } else {
             block.fill::<false>(shared, visited, index);
         }
-        let Block { columns, short, mean, variance, p, streak, squares, steps } = block;
+        let Block { columns, short, is_short, mean, variance, p, streak, squares, steps } = block;
         let Some((last, before)) = streaks[*streak - first_streak..].split_last() else { return score(mean, variance, beta) };
         // The rest of the streak that was partly applied, then whole streaks, then the last one, whose `p` is kept.
         if let Some((started, whole)) = before.split_first() {
             apply(mean, variance, p, started.squares - *squares, started.steps - *steps);
             let mut sums = [[0.0; PART]; TOGETHER];
-            for part in 0..columns.len().max(short.len()) {
+            for part in 0..columns.len() {
                 let [mean, variance, p] = [&mut *mean, &mut *variance, &mut *p].map(|values| &mut values[part * PART..][..PART]);
                 for group in streaks[*streak - first_streak + 1..].chunks(TOGETHER) {
                     let mut alphas = [&[][..]; TOGETHER];
                     alphas.iter_mut().zip(group).for_each(|(alpha, streak)| *alpha = &streak.alpha);
-                    match short.get(part) {
-                        Some(short) => sums_of_part(&alphas[..group.len()], short, &mut sums),
-                        None => sums_of_part(&alphas[..group.len()], &columns[part], &mut sums),
+                    if *is_short {
+                        sums_of_part(&alphas[..group.len()], &short[part], &mut sums);
+                    } else {
+                        sums_of_part(&alphas[..group.len()], &columns[part], &mut sums);
                     }
                     for (missed, sums) in group.iter().zip(&sums) {
                         p.copy_from_slice(sums);

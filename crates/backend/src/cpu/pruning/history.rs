@@ -70,12 +70,10 @@ impl History {
     }
 
     /// Creates the history before the first observation; `table` for a basis of features.
-    ///
-    /// * `is_short` — whether blocks hold kernel columns in f32
-    pub fn new(table: Option<Arc<FeatureTable>>, is_short: bool) -> Self {
+    pub fn new(table: Option<Arc<FeatureTable>>) -> Self {
         match table {
             Some(table) => Self::Features(FeatureRows { table, rows: VisitedRows::default(), row: Vec::new(), rest: Vec::new() }),
-            None => Self::Gram(GramRows { is_short, ..GramRows::default() }),
+            None => Self::Gram(GramRows::default()),
         }
     }
 
@@ -85,6 +83,11 @@ impl History {
             Self::Features(features) => &features.rows.points,
             Self::Gram(gram) => &gram.points,
         }
+    }
+
+    /// Counts the rounding of columns that are held in f32 in the streaks from now on; false if it counts already, or over features.
+    pub fn shorten(&mut self) -> bool {
+        if let Self::Gram(gram) = self { !std::mem::replace(&mut gram.is_short, true) } else { false }
     }
 
     /// Returns the coordinates of the open streak.

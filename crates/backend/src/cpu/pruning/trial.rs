@@ -9,7 +9,7 @@ use super::order::MOST_SIZE;
 use super::rows::{AveragedObservation, VisitedRows};
 use super::search::ScoreErrors;
 use crate::cpu::Cpu;
-use crate::cpu::path::{PathCost, WORK_OF_A_SCORE};
+use crate::cpu::path::{self, PathCost, WORK_OF_A_SCORE};
 use crate::cpu::trial::{TrialScreen, settle};
 use crate::cpu::vector::{self, U};
 use crate::{Band, Counters};
@@ -128,14 +128,12 @@ struct ScoreCheck {
 impl PrunedTrial {
     /// Creates a trial with the prior; `table` for a basis of features.
     ///
-    /// * `is_short` — whether kernel columns are held in f32
     /// * `spare` — memory of a finished trial
     /// * `cost` — work counted so far
     /// * `options` — those of the backend
     pub fn new(
         shared: Arc<Blocks>,
         table: Option<Arc<FeatureTable>>,
-        is_short: bool,
         spare: Option<Spare>,
         cost: PathCost,
         options: Cpu,
@@ -146,9 +144,9 @@ impl PrunedTrial {
         let mut blocks = spare.filter(|blocks| bytes(blocks) <= options.most_column_bytes / 2).unwrap_or_default();
         let column_bytes = bytes(&blocks);
         blocks.resize_with(shared.order.n_blocks(), Block::default);
-        blocks.iter_mut().zip(shared.prior.chunks_exact(size)).for_each(|(block, prior)| block.start(prior, is_short));
+        blocks.iter_mut().zip(shared.prior.chunks_exact(size)).for_each(|(block, prior)| block.start(prior));
         Self {
-            history: History::new(table, is_short),
+            history: History::new(table),
             streaks: OpenStreaks { open: false, list: vec![BlockStreak::default()], first: 0 },
             blocks,
             bounds: Bounds::new(&shared, m),
@@ -225,6 +223,13 @@ impl PrunedTrial {
                 return false;
             }
         } else {
+            if path::holds_short(self.n_points(), visited.points.len(), visited.ridge, prior) && self.history.shorten() {
+                // What was observed before is applied without that rounding.
+                for block in 0..self.blocks.len() {
+                    self.take(block, 0.0);
+                    self.blocks[block].shorten();
+                }
+            }
             let mut streak = BlockStreak::default();
             let Some(opened) = self.history.start(&visited, row, prior, &self.shared, &mut streak.alpha) else { return false };
             self.begin(streak, opened, scale, prior);
