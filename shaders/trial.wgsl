@@ -108,13 +108,16 @@ fn lane_distance() -> LaneDistance {
     );
 }
 
-fn lane_band(beta: Real, apart: LaneDistance) -> LaneBand {
+// The exploration factor comes with a bound on its error, here and below.
+fn lane_band(factor: vec2<Real>, apart: LaneDistance) -> LaneBand {
+    let beta = factor.x;
+    let highest = factor.x + factor.y;
     let deviation = sqrt(domain[D_PRIOR]);
-    let magnitude = num[WEIGHTS_SIZE] + beta * deviation;
-    let constant = num[TILES_MEAN] + apart.mean_rounding + beta * apart.deviation_rounding + 16.0lf * U * (1.0lf + magnitude);
-    let share = apart.mean + beta * apart.share;
+    let magnitude = num[WEIGHTS_SIZE] + highest * deviation;
+    let constant = num[TILES_MEAN] + apart.mean_rounding + highest * apart.deviation_rounding + 16.0lf * U * (1.0lf + magnitude);
+    let share = apart.mean + highest * apart.share + factor.y;
     let variance = apart.variance_rounding;
-    let widest = constant + share * deviation + beta * sqrt(2.0lf * (num[TILES_VARIANCE] + variance));
+    let widest = constant + share * deviation + highest * sqrt(2.0lf * (num[TILES_VARIANCE] + variance));
     return LaneBand(beta, constant, share, variance, widest);
 }
 
@@ -358,7 +361,7 @@ fn scratch(candidate: u32, i: u32) -> u32 {
 }
 
 // Evaluates a candidate from the factor, by one thread.
-fn evaluate(candidate: u32, beta: Real, apart: LaneDistance) {
+fn evaluate(candidate: u32, factor: vec2<Real>, apart: LaneDistance) {
     let x = sorted[candidate];
     var squares = vec4<Real>();
     for (var i = 0u; i < n_factored; i++) {
@@ -380,12 +383,13 @@ fn evaluate(candidate: u32, beta: Real, apart: LaneDistance) {
     found_mean[candidate] = mean;
     found_deviation[candidate] = deviation;
     found_along[candidate] = p;
-    found_rounding[candidate] = apart.mean_rounding + beta * (deviation - low + apart.deviation_rounding)
-        + 16.0lf * U * (1.0lf + abs(mean) + beta * deviation);
+    let highest = factor.x + factor.y;
+    found_rounding[candidate] = apart.mean_rounding + highest * (deviation - low + apart.deviation_rounding)
+        + 16.0lf * U * (1.0lf + abs(mean) + highest * deviation);
 }
 
 // Returns the ends of a candidate's score less that of the first one.
-fn difference(candidate: u32, beta: Real, apart: LaneDistance) -> vec2<Real> {
+fn difference(candidate: u32, factor: vec2<Real>, apart: LaneDistance) -> vec2<Real> {
     let first = first_found;
     if (candidate == first) {
         return vec2<Real>();
@@ -400,16 +404,18 @@ fn difference(candidate: u32, beta: Real, apart: LaneDistance) -> vec2<Real> {
     let open = num[RIDGE] * num[COUNT] / (1.0lf + num[COUNT] * num[LEVERAGE]);
     let square = larger(prior - removed - open * along_both * along_both, 0.0lf) + 2.0lf * apart.variance_rounding;
     let length = sqrt(square) + 2.0lf * apart.deviation_rounding;
-    let of_variance = length + 0.5lf * abs(found_deviation[candidate] - found_deviation[first]);
-    let error = apart.mean * length + beta * apart.share * of_variance + found_rounding[candidate] + found_rounding[first];
-    let centre = (found_mean[candidate] - found_mean[first]) + beta * (found_deviation[candidate] - found_deviation[first]);
+    let of_deviation = found_deviation[candidate] - found_deviation[first];
+    let of_variance = (factor.x + factor.y) * apart.share * (length + 0.5lf * abs(of_deviation));
+    let error = apart.mean * length + of_variance + factor.y * abs(of_deviation) + found_rounding[candidate] + found_rounding[first];
+    let centre = (found_mean[candidate] - found_mean[first]) + factor.x * of_deviation;
     return vec2<Real>(centre - error, centre + error);
 }
 
 // Applies the tie rule to what is certain of the candidates' scores, by the first thread.
-fn certify(count: u32, beta: Real, apart: LaneDistance) {
-    let best = found_mean[first_found] + beta * found_deviation[first_found];
-    let error = (apart.mean + beta * apart.share) * found_deviation[first_found] + found_rounding[first_found];
+fn certify(count: u32, factor: vec2<Real>, apart: LaneDistance) {
+    let best = found_mean[first_found] + factor.x * found_deviation[first_found];
+    let share = apart.mean + (factor.x + factor.y) * apart.share + factor.y;
+    let error = share * found_deviation[first_found] + found_rounding[first_found];
     let rounded = 4.0lf * U * (1.0lf + abs(best));
     let least_tie = tie_margin(larger(abs(best) - error, 0.0lf)) - rounded;
     let most_tie = tie_margin(abs(best) + error) + rounded;
@@ -433,33 +439,33 @@ fn certify(count: u32, beta: Real, apart: LaneDistance) {
 }
 
 // Compares the candidates by differences of their scores.
-fn compare(count: u32, beta: Real, apart: LaneDistance) {
+fn compare(count: u32, factor: vec2<Real>, apart: LaneDistance) {
     for (var i = thread; i < count; i += THREADS) {
-        evaluate(i, beta, apart);
+        evaluate(i, factor, apart);
     }
     storageBarrier();
     workgroupBarrier();
     if (thread == 0u) {
         first_found = 0u;
         for (var i = 1u; i < count; i++) {
-            let best = found_mean[first_found] + beta * found_deviation[first_found];
-            first_found = select(first_found, i, best < found_mean[i] + beta * found_deviation[i]);
+            let best = found_mean[first_found] + factor.x * found_deviation[first_found];
+            first_found = select(first_found, i, best < found_mean[i] + factor.x * found_deviation[i]);
         }
     }
     workgroupBarrier();
     for (var i = thread; i < count; i += THREADS) {
-        let ends = difference(i, beta, apart);
+        let ends = difference(i, factor, apart);
         found_low[i] = ends.x;
         found_high[i] = ends.y;
     }
     workgroupBarrier();
     if (thread == 0u) {
-        certify(count, beta, apart);
+        certify(count, factor, apart);
     }
 }
 
-// Chooses the point of a round, or ends the job.
-fn decide(beta: Real) {
+// Chooses the point of a round with this exploration factor at no information gain, or ends the job.
+fn decide(least: Real) {
     let apart = lane_distance();
     if (thread == 0u) {
         if (num[OBSERVATIONS] == 0.0lf) {
@@ -471,7 +477,8 @@ fn decide(beta: Real) {
     if (workgroupUniformLoad(&status) != PLAYING) {
         return;
     }
-    let band = lane_band(beta, apart);
+    let factor = exploration_factor(least);
+    let band = lane_band(factor, apart);
     find_candidates(band);
     if (workgroupUniformLoad(&status) != PLAYING) {
         return;
@@ -488,7 +495,7 @@ fn decide(beta: Real) {
             status = PAUSED;
         }
         if (workgroupUniformLoad(&status) == PLAYING) {
-            compare(count, beta, apart);
+            compare(count, factor, apart);
         }
     }
 }
@@ -547,7 +554,10 @@ fn play(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
     for (var i = thread; i < 32u; i += THREADS) {
         num[i] = number(i);
     }
+    workgroupBarrier();
     if (thread == 0u) {
+        num[SLOPE] = jobs[job + 8u];
+        num[OFFSET] = jobs[job + 9u];
         n_visited = word(W_VISITED);
         n_factored = word(W_FACTORED);
         n_rows = word(W_ROWS);

@@ -43,13 +43,13 @@ struct LoopSizes {
 @group(0) @binding(17) var<storage, read_write> lane_numbers: array<Real>;
 // lanes x 5 x tiles x TILE: p, mean, variance, its error, and the function.
 @group(0) @binding(18) var<storage, read_write> lane_planes: array<Real>;
-// Jobs: lane, rounds, stamp, whether it begins, ridge, clip range, one unused; then exploration factor, noise and what a
-// mechanism adds, of each round (`play`).
+// Jobs: lane, rounds, stamp, whether it begins, ridge, clip range, the lane that holds the function, slope and offset of the
+// exploration factor; then exploration factor at no information gain, noise and what a mechanism adds, of each round (`play`).
 @group(0) @binding(19) var<storage, read> jobs: array<Real>;
 // Jobs x (stamp, rounds played, status, tiles visited; actions). A job that was paused goes on in the next dispatch.
 @group(0) @binding(20) var<storage, read_write> played: array<u32>;
 
-const JOB_HEADER: u32 = 8u;
+const JOB_HEADER: u32 = 10u;
 const PLAYED_HEADER: u32 = 4u;
 
 // Constants of the domain.
@@ -101,6 +101,10 @@ const STEP: u32 = 20u;
 const CLOSED: u32 = 21u;
 const WEIGHTS_SIZE: u32 = 22u;
 const WEIGHTS_SUM: u32 = 23u;
+const GAIN: u32 = 24u;
+const GAIN_ERROR: u32 = 25u;
+const SLOPE: u32 = 26u;
+const OFFSET: u32 = 27u;
 
 var<workgroup> num: array<Real, 32>;
 var<workgroup> vector: array<Real, MOST_VISITED>;
@@ -253,6 +257,68 @@ fn kriging() -> Real {
     return HIGHER_ORDERS * sqrt(num[OBSERVATIONS] / num[RIDGE]);
 }
 
+fn solve_error(k: Real) -> Real {
+    return U * diagonal() * (k + DIVISION + 3.0lf);
+}
+
+fn leverage_error(k: Real) -> Real {
+    let ridge = num[RIDGE];
+    let size = num[ROW_SIZE];
+    let solve = solve_error(k);
+    if (0.0lf < num[BEFORE]) {
+        return ridge * (entry_error(k) + 2.0lf * solve) * size * size + (DIVISION + 9.0lf) * U / num[BEFORE];
+    }
+    return ridge * entry_error(k) * size * size + 2.0lf * solve * size
+        + U * (2.0lf * domain[D_DEPTH] + 2.0lf * k + 8.0lf) * domain[D_PRIOR] / ridge;
+}
+
+// Returns the natural logarithm of a number from 1 to 2^128: exact halvings, then the series of 2 atanh((x - 1) / (x + 1)).
+fn logarithm(number: Real) -> Real {
+    spend(37u);
+    var x = number;
+    var halvings = 0.0lf;
+    for (var i = 0u; i < 16u; i++) {
+        let is_large = 256.0lf <= x;
+        x = select(x, x * 0.00390625lf, is_large);
+        halvings += select(0.0lf, 8.0lf, is_large);
+    }
+    for (var i = 0u; i < 8u; i++) {
+        let is_large = 1.4142135623730951lf < x;
+        x = select(x, 0.5lf * x, is_large);
+        halvings += select(0.0lf, 1.0lf, is_large);
+    }
+    let t = (x - 1.0lf) / (x + 1.0lf);
+    var sum = 0.0lf;
+    for (var n = 0u; n < 13u; n++) {
+        sum = sum * (t * t) + 1.0lf / Real(25u - 2u * n);
+    }
+    return halvings * 0.6931471805599453lf + 2.0lf * t * sum;
+}
+
+// Returns the information gain with the current streak, and a bound on its error in one model.
+fn information_gain(k: Real) -> vec2<Real> {
+    let after = 1.0lf + num[COUNT] * num[LEVERAGE];
+    let gain = num[GAIN] + 0.5lf * logarithm(after);
+    return vec2<Real>(gain, num[GAIN_ERROR] + num[COUNT] * leverage_error(k) / after + U * (16.0lf + 8.0lf * gain));
+}
+
+fn root_of_gain(gain: Real) -> Real {
+    return sqrt(larger(gain, 0.0lf) + num[OFFSET]);
+}
+
+// Returns the exploration factor of a round from that at no information gain, and a bound on its error.
+fn exploration_factor(least: Real) -> vec2<Real> {
+    let slope = num[SLOPE];
+    if (slope == 0.0lf) {
+        return vec2<Real>(least, 0.0lf);
+    }
+    let gain = information_gain(Real(n_factored));
+    let root = root_of_gain(gain.x);
+    let of_gain = root_of_gain(gain.x + 2.0lf * gain.y) - root_of_gain(gain.x - 2.0lf * gain.y);
+    let beta = least + slope * (root - sqrt(num[OFFSET]));
+    return vec2<Real>(beta, slope * of_gain + 256.0lf * U * (least + slope * root));
+}
+
 fn of_streak(k: Real) -> Real {
     let t = num[OBSERVATIONS];
     let ridge = num[RIDGE];
@@ -262,14 +328,10 @@ fn of_streak(k: Real) -> Real {
     let leverage = num[LEVERAGE];
     let coefficient = abs(num[COEFFICIENT]);
     let size = num[ROW_SIZE];
-    let solve = U * g * (k + DIVISION + 3.0lf);
+    let solve = solve_error(k);
     let of_row = (entry_error(k) + 2.0lf * solve + U * g * (k + 2.0lf)) * size;
     let of_direction = sqrt(t) * of_row * sqrt(1.0lf + count * leverage);
-    var of_leverage = ridge * entry_error(k) * size * size + 2.0lf * solve * size
-        + U * (2.0lf * domain[D_DEPTH] + 2.0lf * k + 8.0lf) * prior / ridge;
-    if (0.0lf < num[BEFORE]) {
-        of_leverage = ridge * (entry_error(k) + 2.0lf * solve) * size * size + (DIVISION + 9.0lf) * U / num[BEFORE];
-    }
+    let of_leverage = leverage_error(k);
     let of_start = U * (domain[D_DEPTH] + 2.0lf) * num[WEIGHTS];
     let of_steps = U * num[STEPS] * sqrt(leverage * (1.0lf + count * leverage));
     let of_sum = sqrt(ridge / prior + t) * U * (num[WEIGHTS] + 2.0lf * coefficient * num[DIRECTION_SIZE]);
@@ -400,7 +462,11 @@ fn close() {
         }
     }
     if (thread == 0u) {
-        num[MEAN_ERROR] += of_streak(Real(select(n, n + 1u, is_new)));
+        let k = Real(select(n, n + 1u, is_new));
+        num[MEAN_ERROR] += of_streak(k);
+        let gain = information_gain(k);
+        num[GAIN] = gain.x;
+        num[GAIN_ERROR] = gain.y;
         num[CLOSED] = 0.0lf;
     }
     storageBarrier();

@@ -8,6 +8,7 @@ use super::readback::{Pending, Staging, guarded};
 use privateer_backend::device::{DeviceLanes, DeviceRounds, LoopDomain, MOST_VISITED, Precision, TILE};
 use privateer_backend::{BackendError, LaneAnswer, LaneJob, LaneRound, MOST_ROUNDS};
 use privateer_gp::posterior::REBUILD_EVERY;
+use privateer_gp::score::FactorGrowth;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -15,7 +16,7 @@ use std::sync::Arc;
 pub const LANE_PLANES: usize = 5;
 
 /// Numbers before the rounds of a job, and numbers a round; words before the actions of an answer.
-const JOB_HEADER: usize = 8;
+const JOB_HEADER: usize = 10;
 const ROUND_NUMBERS: usize = 3;
 const ANSWER_HEADER: usize = 4;
 
@@ -171,11 +172,13 @@ impl GpuLanes {
             let (low, high) = (job.clip.0.max(-f64::MAX), job.clip.1.min(f64::MAX));
             let function = self.functions[job.lane] as f64;
             let (lane, n_rounds, stamp) = (job.lane as f64, job.rounds.len() as f64, f64::from(self.stamp));
-            packed[..JOB_HEADER].copy_from_slice(&[lane, n_rounds, stamp, begins, job.ridge, low, high, function]);
+            let FactorGrowth { slope, offset } = job.growth;
+            let header = [lane, n_rounds, stamp, begins, job.ridge, low, high, function, slope, offset];
+            packed[..JOB_HEADER].copy_from_slice(&header);
             for (round, packed) in job.rounds.iter().zip(packed[JOB_HEADER..].chunks_exact_mut(ROUND_NUMBERS)) {
                 packed.copy_from_slice(&match *round {
                     LaneRound::Forced { point, reward } => [-1.0 - f64::from(self.domain.position(point)), reward, 0.0],
-                    LaneRound::Open { beta, noise, added } => [beta, noise, added],
+                    LaneRound::Open { least, noise, added } => [least, noise, added],
                 });
             }
         }

@@ -7,13 +7,14 @@ use privateer_backend::device::{DeviceRounds, LoopDomain};
 use privateer_backend::reference::cases::{CaseDraws, TestBasis, doubled};
 use privateer_backend::reference::trial::LoopTrial;
 use privateer_backend::{LaneAnswer, LaneJob, LaneRound, MOST_ROUNDS};
-use privateer_gp::score::{Basis, FeatureTable};
+use privateer_gp::score::{Basis, FactorGrowth, FeatureTable};
 use std::sync::Arc;
 
 /// Trials over one table, with what every round has.
 struct Trials {
     domain: Arc<LoopDomain>,
     ridge: f64,
+    growth: FactorGrowth,
     functions: Vec<Arc<Vec<f64>>>,
     beta: f64,
     /// Noise before and after rewards are clipped, of every round.
@@ -39,7 +40,7 @@ impl Trials {
         let noise = |draws: &mut CaseDraws| (draws.number(-0.1, 0.1), draws.number(-0.1, 0.1));
         let noise = (0..n_lanes).map(|_| (0..n_rounds).map(|_| noise(draws)).collect()).collect();
         let domain = Arc::new(LoopDomain::new(&Basis::Table(table)).expect("features"));
-        Self { domain, ridge, functions, beta, noise }
+        Self { domain, ridge, growth: FactorGrowth::default(), functions, beta, noise }
     }
 
     /// The point that is played where a lane leaves a round to the host; any will do here.
@@ -52,7 +53,7 @@ impl Trials {
     }
 
     fn by_loop(&self, lane: usize) -> Play {
-        let (mut trial, mut play) = (LoopTrial::new(Arc::clone(&self.domain), self.ridge), Play::default());
+        let (mut trial, mut play) = (LoopTrial::new(Arc::clone(&self.domain), self.ridge, self.growth), Play::default());
         for (at, &noise) in self.noise[lane].iter().enumerate() {
             // The first round is always the host's.
             let point = match trial.decide(self.beta) {
@@ -86,7 +87,7 @@ impl Trials {
                 .iter()
                 .map(|&lane| {
                     let at = plays[lane].actions.len();
-                    let open = |&(noise, added): &(f64, f64)| LaneRound::Open { beta: self.beta, noise, added };
+                    let open = |&(noise, added): &(f64, f64)| LaneRound::Open { least: self.beta, noise, added };
                     let mut rounds: Vec<LaneRound> = self.noise[lane][at..].iter().take(k).map(open).collect();
                     if forced[lane].take().is_some() {
                         plays[lane].forced.push(at);
@@ -103,6 +104,7 @@ impl Trials {
                     lane,
                     function: plays[lane].actions.is_empty().then(|| Arc::clone(&self.functions[lane])),
                     ridge: self.ridge,
+                    growth: self.growth,
                     clip: (-0.8, 0.9),
                     rounds: rounds.clone(),
                 })
@@ -126,12 +128,19 @@ fn the_shader_plays_as_the_loop_does() {
     let Some(gpu) = device().filter(|gpu| gpu.shared().has_f64) else { return };
     let mut draws = CaseDraws(61);
     let (mut compared, mut played) = (0, 0);
-    for (ridge, beta, twice) in
-        [(1e-2, 2.0, false), (1e-2, 0.0, false), (1e-2, 2.0, true), (1e-4, 0.5, false), (1e-6, 2.0, false)]
-    {
+    for (ridge, beta, twice, slope) in [
+        (1e-2, 2.0, false, 0.0),
+        (1e-2, 0.0, false, 0.0),
+        (1e-2, 2.0, true, 0.0),
+        (1e-4, 0.5, false, 0.0),
+        (1e-6, 2.0, false, 0.0),
+        (1e-2, 0.2, true, 0.5),
+        (1e-4, 1.0, false, 0.2),
+    ] {
         let table = TestBasis::smooth(&mut draws, 700);
         let table = if twice { doubled(&table) } else { table };
-        let trials = Trials::new(&mut draws, table, ridge, beta, 3, 80);
+        let growth = FactorGrowth { slope, offset: 2.0 * slope };
+        let trials = Trials { growth, ..Trials::new(&mut draws, table, ridge, beta, 3, 80) };
         let by_loop: Vec<Play> = (0..3).map(|lane| trials.by_loop(lane)).collect();
         for k in [1, 16, MOST_ROUNDS] {
             let (plays, submissions, _) = trials.by_device(&gpu, k);

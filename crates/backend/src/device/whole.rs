@@ -4,6 +4,7 @@
 //! (`docs/derivations/device-loop.md`).
 
 use crate::BackendError;
+use privateer_gp::score::FactorGrowth;
 use std::sync::Arc;
 
 /// Largest number of rounds of a job.
@@ -24,8 +25,8 @@ pub enum LaneRound {
     },
     /// The lane decides it.
     Open {
-        /// Exploration factor, at least 0.
-        beta: f64,
+        /// Exploration factor at no information gain, at least 0.
+        least: f64,
         /// What is added to the function before a reward is clipped.
         noise: f64,
         /// What is added after.
@@ -42,6 +43,8 @@ pub struct LaneJob {
     pub function: Option<Arc<Vec<f64>>>,
     /// Ridge of the trial's model, above 0.
     pub ridge: f64,
+    /// How the exploration factor grows.
+    pub growth: FactorGrowth,
     /// Range to which rewards are clipped.
     pub clip: (f64, f64),
     /// The rounds, at most [`MOST_ROUNDS`].

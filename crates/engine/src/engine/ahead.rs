@@ -190,7 +190,7 @@ impl Trials for DeviceTrials {
 
 /// Returns whether a lane could play the trial's rounds.
 fn suits(player: &mut Player, source: &mut RewardSource, n_rounds: u64) -> bool {
-    let is_known = player.policy.factor_ahead(n_rounds).is_some() && source.ahead(0).is_some();
+    let is_known = player.policy.factors_ahead(n_rounds..n_rounds + 1).is_some() && source.ahead(0).is_some();
     let is_whole = player.set.is_none() && player.plays.is_none();
     is_known && is_whole && player.policy.scores().is_some_and(|model| model.visited().is_some() && model.table().is_none())
 }
@@ -223,10 +223,9 @@ impl LaneTrial {
         }
         let left = usize::try_from(self.n_rounds - round + 1).unwrap_or(usize::MAX);
         let wanted = self.n_asked.min(MOST_ROUNDS - self.untold.len()).min(left);
-        let factors: Vec<f64> = (round..).map_while(|round| player.policy.factor_ahead(round)).take(wanted).collect();
-        if factors.is_empty() {
+        let Some((factors, growth)) = player.policy.factors_ahead(round..round + wanted as u64) else {
             return AheadRound::Screened;
-        }
+        };
         let ridge = player.policy.scores().and_then(|model| model.visited()).map(|visited| visited.ridge);
         let (clip, function) = (source.clip(), (!self.has_begun).then(|| Arc::clone(source.instance.values())));
         let (Some(ridge), Some(noise), Some(clip)) = (ridge, source.ahead(factors.len()), clip) else {
@@ -234,8 +233,8 @@ impl LaneTrial {
             return AheadRound::Screened;
         };
         let mut rounds = self.untold.clone();
-        rounds.extend(factors.iter().zip(noise).map(|(&beta, (noise, added))| LaneRound::Open { beta, noise, added }));
-        self.lanes.add(LaneJob { lane: self.lane, function, ridge, clip, rounds });
+        rounds.extend(factors.iter().zip(noise).map(|(&least, (noise, added))| LaneRound::Open { least, noise, added }));
+        self.lanes.add(LaneJob { lane: self.lane, function, ridge, growth, clip, rounds });
         AheadRound::Asked(factors.len())
     }
 

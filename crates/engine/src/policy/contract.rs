@@ -4,10 +4,11 @@ use super::{PolicyGroup, Problem, Setting, SumsServer};
 use privateer_config::error::{Diagnostic, Error};
 use privateer_config::facts::{FactValue, Facts};
 use privateer_gp::posterior::{Posterior, SketchedPosterior};
-use privateer_gp::score::{AxisFeatures, Basis, Change, Moments, ScoreModel};
+use privateer_gp::score::{AxisFeatures, Basis, Change, FactorGrowth, Moments, ScoreModel};
 use privateer_numerics::rng::Stream;
 use privateer_privacy::sums::SumsNeed;
 use privateer_privacy::{Protection, Query, Released, Signal};
+use std::ops::Range;
 use std::sync::Arc;
 
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -68,9 +69,9 @@ pub trait Policy: Send {
         Query::default()
     }
 
-    /// Returns the exploration factor of a round (1-based), where it follows from the round alone and the model observes every
-    /// reward as it is released; `None` otherwise.
-    fn factor_ahead(&self, _round: u64) -> Option<f64> {
+    /// Returns the exploration factors of these rounds (1-based) at no information gain, and how they grow with it, where they
+    /// follow from round and gain alone and the model observes every reward as it is released; `None` otherwise.
+    fn factors_ahead(&self, _rounds: Range<u64>) -> Option<(Vec<f64>, FactorGrowth)> {
         None
     }
 

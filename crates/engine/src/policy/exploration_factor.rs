@@ -104,6 +104,11 @@ impl ExplorationFactor {
         beta
     }
 
+    /// Returns what the factor adds to the information gain under a root, from that of the theorem; its orders add nothing.
+    pub fn offset(self, theory: f64) -> f64 {
+        if matches!(self, Self::Theory { .. }) { theory } else { 0.0 }
+    }
+
     /// Returns the factor from the two formulas; only the needed one is called.
     pub fn value(self, theory: impl FnOnce() -> f64, order: impl FnOnce() -> f64) -> f64 {
         match self {

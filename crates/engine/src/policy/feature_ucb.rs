@@ -34,6 +34,6 @@ pub fn parse(args: &Args<'_>, kind: &'static str) -> PolicyPlan {
                 || (bound + noise_scale.value * libm::sqrt(round.gain)) / root,
             )
         };
-        Ok(Rule::new(factor).stating(noise_scale.fact()))
+        Ok(Rule::new(beta.offset(-libm::log(failure_prob)), factor).stating(noise_scale.fact()))
     })
 }

@@ -12,8 +12,9 @@ use privateer_config::error::{Diagnostic, Error};
 use privateer_config::facts::{Fact, Facts};
 use privateer_config::params::Args;
 use privateer_gp::posterior::Posterior;
-use privateer_gp::score::{AxisFeatures, Basis};
+use privateer_gp::score::{AxisFeatures, Basis, FactorGrowth};
 use privateer_privacy::{Released, Signal};
+use std::ops::Range;
 use std::sync::Arc;
 
 #[derive(Debug, Clone, Copy)]
@@ -39,12 +40,16 @@ type Admit = dyn Fn(f64, u64) -> f64 + Send + Sync;
 pub struct Rule {
     beta: Box<Beta>,
     admit: Option<Box<Admit>>,
+    /// What the factor adds to the information gain, of whose root it is an affine function.
+    offset: f64,
     pub facts: Facts,
 }
 
 impl Rule {
-    pub fn new(beta: impl Fn(&RoundFacts) -> f64 + Send + Sync + 'static) -> Self {
-        Self { beta: Box::new(beta), admit: None, facts: Facts::default() }
+    /// Creates a rule. Its factor is `a + b sqrt(gain + offset)` with a and b of at least 0, where a may follow from the round;
+    /// one that transforms rewards may have any factor.
+    pub fn new(offset: f64, beta: impl Fn(&RoundFacts) -> f64 + Send + Sync + 'static) -> Self {
+        Self { beta: Box::new(beta), admit: None, offset, facts: Facts::default() }
     }
 
     /// Transforms the reward of a round (1-based) before the posterior observes it.
@@ -203,13 +208,14 @@ impl Policy for GpPolicy {
         Proposal::Score { beta }
     }
 
-    fn factor_ahead(&self, round: u64) -> Option<f64> {
-        if self.initial.is_random(round) || self.rule.admit.is_some() {
+    fn factors_ahead(&self, rounds: Range<u64>) -> Option<(Vec<f64>, FactorGrowth)> {
+        if self.initial.is_random(rounds.start) || self.rule.admit.is_some() {
             return None;
         }
-        // All factors grow with the information gain.
-        let (least, most) = (self.factor(round, 0.0), self.factor(round, f64::MAX));
-        (least == most).then_some(least)
+        let most = self.factor(rounds.start, FactorGrowth::MOST_GAIN);
+        let least: Vec<f64> = rounds.map(|round| self.factor(round, 0.0)).collect();
+        let growth = FactorGrowth::between(*least.first()?, most, self.rule.offset);
+        Some((least, growth))
     }
 
     fn model(&mut self) -> Option<&mut dyn PolicyModel> {

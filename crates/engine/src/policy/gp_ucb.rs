@@ -29,6 +29,6 @@ pub fn plan(args: &Args<'_>, ridge: Ridge) -> PolicyPlan {
                 || (bound + noise_scale * libm::sqrt(round.gain)) / libm::sqrt(ridge),
             )
         };
-        Ok(Rule::new(factor).stating(noise.and_then(NoiseScale::fact)))
+        Ok(Rule::new(0.0, factor).stating(noise.and_then(NoiseScale::fact)))
     })
 }

@@ -22,6 +22,6 @@ pub fn parse(args: &Args<'_>) -> PolicyPlan {
                 || (bound + noise.value * libm::sqrt(round.gain)) / libm::sqrt(ridge),
             )
         };
-        Ok(Rule::new(factor).stating(noise.fact()))
+        Ok(Rule::new(beta.offset(1.0 - log_failure), factor).stating(noise.fact()))
     })
 }

@@ -58,7 +58,7 @@ pub fn parse(args: &Args<'_>) -> PolicyPlan {
         };
         let facts = [assumed].into_iter().chain(moment).chain(noise.and_then(NoiseScale::fact));
         let admit = move |reward: f64, round: u64| if tail.level(round) < reward.abs() { 0.0 } else { reward };
-        Ok(Rule::new(factor).admitting(admit).stating(facts))
+        Ok(Rule::new(0.0, factor).admitting(admit).stating(facts))
     })
 }
 

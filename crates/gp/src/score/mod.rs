@@ -10,11 +10,13 @@
 
 mod basis;
 mod best_of_table;
+mod growth;
 mod moments;
 mod tie;
 
 pub use basis::{AxisFeatures, Basis, FeatureTable, FourierForm, GramSource, KernelFamily, KernelForm, add_each_column};
 pub use best_of_table::best_of_table;
+pub use growth::FactorGrowth;
 pub use moments::{
     Candidates, Change, Factor, MomentTable, Moments, RowError, ScoreModel, StateError, TrialScore, VarianceForm, VisitedPoints,
 };

@@ -4,6 +4,8 @@
 //! the bounds are computed from magnitudes of the loop's own state. Derivation, with the same names:
 //! `docs/derivations/device-loop.md`.
 
+use privateer_gp::score::FactorGrowth;
+
 /// Unit roundoff.
 pub const U: f64 = f64::EPSILON / 2.0;
 
@@ -15,6 +17,13 @@ const HIGHER_ORDERS: f64 = 1.05;
 
 /// Largest share of the regularizer by which a factor may be off.
 const MOST_SHARE: f64 = 0.01;
+
+/// Exploration factor of a round, and a bound on its distance to that of the model that decides.
+#[derive(Debug, Clone, Copy)]
+pub struct LoopFactor {
+    pub beta: f64,
+    pub error: f64,
+}
 
 /// Magnitudes of a streak of a model.
 #[derive(Debug, Clone, Copy, Default)]
@@ -91,12 +100,26 @@ pub struct LoopErrors {
     steps: f64,
     /// Largest size of the weights of the mean.
     weights: f64,
+    /// Information gain of the ended streaks, and its error in one model.
+    gain: f64,
+    gain_error: f64,
 }
 
 impl LoopErrors {
     /// Creates the errors of a prior.
     pub fn new(prior: f64, ridge: f64, depth: f64) -> Self {
-        Self { prior, ridge, depth, observations: 0.0, rotated: 0.0, mean: 0.0, steps: 0.0, weights: 0.0 }
+        Self {
+            prior,
+            ridge,
+            depth,
+            observations: 0.0,
+            rotated: 0.0,
+            mean: 0.0,
+            steps: 0.0,
+            weights: 0.0,
+            gain: 0.0,
+            gain_error: 0.0,
+        }
     }
 
     /// Bounds the diagonal of the factored matrix.
@@ -119,19 +142,52 @@ impl LoopErrors {
         HIGHER_ORDERS * (self.observations / self.ridge).sqrt()
     }
 
-    /// Bounds the error of the mean that a streak adds, per unit of the posterior standard deviation.
-    fn of_streak(&self, k: f64, size: &StreakSize) -> f64 {
-        let StreakSize { count, before, leverage, coefficient, row, direction, .. } = *size;
-        let (t, ridge, g) = (self.observations, self.ridge, self.diagonal());
-        let solve = U * g * (k + DIVISION + 3.0);
-        // The direction: entries of the matrix, two solves, and the sum of coordinates.
-        let of_row = (self.entry(k) + 2.0 * solve + U * g * (k + 2.0)) * row;
-        let along = t.sqrt() * of_row * (1.0 + count * leverage).sqrt();
-        let of_leverage = if 0.0 < before {
+    /// Bounds the rounding error of a solve, per unit of its row.
+    fn solve(&self, k: f64) -> f64 {
+        U * self.diagonal() * (k + DIVISION + 3.0)
+    }
+
+    /// Bounds the error of a streak's leverage.
+    fn of_leverage(&self, k: f64, size: &StreakSize) -> f64 {
+        let StreakSize { before, row, .. } = *size;
+        let (ridge, solve) = (self.ridge, self.solve(k));
+        if 0.0 < before {
             ridge * (self.entry(k) + 2.0 * solve) * row * row + (DIVISION + 9.0) * U / before
         } else {
             ridge * self.entry(k) * row * row + 2.0 * solve * row + U * (2.0 * self.depth + 2.0 * k + 8.0) * self.prior / ridge
-        };
+        }
+    }
+
+    /// Returns the information gain with a streak, and a bound on its error in one model.
+    fn gain(&self, k: f64, size: &StreakSize) -> [f64; 2] {
+        let StreakSize { count, leverage, .. } = *size;
+        let after = 1.0 + count * leverage;
+        let gain = self.gain + 0.5 * logarithm(after);
+        [gain, self.gain_error + count * self.of_leverage(k, size) / after + U * (16.0 + 8.0 * gain)]
+    }
+
+    /// Returns the exploration factor of a round with this current streak, from that at no information gain.
+    pub fn factor(&self, k: f64, open: &StreakSize, least: f64, growth: FactorGrowth) -> LoopFactor {
+        let FactorGrowth { slope, offset } = growth;
+        if slope == 0.0 {
+            return LoopFactor { beta: least, error: 0.0 };
+        }
+        let [gain, error] = self.gain(k, open);
+        let root = |gain: f64| (gain.max(0.0) + offset).sqrt();
+        let of_gain = root(gain + 2.0 * error) - root(gain - 2.0 * error);
+        let of_rounding = 256.0 * U * (least + slope * root(gain));
+        LoopFactor { beta: least + slope * (root(gain) - offset.sqrt()), error: slope * of_gain + of_rounding }
+    }
+
+    /// Bounds the error of the mean that a streak adds, per unit of the posterior standard deviation.
+    fn of_streak(&self, k: f64, size: &StreakSize) -> f64 {
+        let StreakSize { count, leverage, coefficient, row, direction, .. } = *size;
+        let (t, ridge, g) = (self.observations, self.ridge, self.diagonal());
+        let solve = self.solve(k);
+        // The direction: entries of the matrix, two solves, and the sum of coordinates.
+        let of_row = (self.entry(k) + 2.0 * solve + U * g * (k + 2.0)) * row;
+        let along = t.sqrt() * of_row * (1.0 + count * leverage).sqrt();
+        let of_leverage = self.of_leverage(k, size);
         let of_start = U * (self.depth + 2.0) * self.weights;
         let of_steps = U * self.steps * (leverage * (1.0 + count * leverage)).sqrt();
         let of_sum = (ridge / self.prior + t).sqrt() * U * (self.weights + 2.0 * coefficient * direction);
@@ -153,6 +209,7 @@ impl LoopErrors {
         let mut closed = 0.0;
         if let Some((ended, rotated)) = ended {
             self.mean += self.of_streak(k, &ended);
+            [self.gain, self.gain_error] = self.gain(k, &ended);
             if let Some(LoopRotated { row, squares, rest }) = rotated {
                 let of_entries = (4.0 * DIVISION + 11.0) * row + (2.0 * DIVISION + 4.0) * (squares * row).sqrt();
                 let error = U * (of_entries + (2.0 * DIVISION + 17.0) * row.sqrt().max(1.0) * rest);
@@ -196,5 +253,42 @@ impl LoopErrors {
             variance_rounding: unit * prior * (4.0 * (self.depth + k + 8.0) + 20.0),
             deviation_rounding: unit * 2.0 * ((k + DIVISION + 3.0) * g + self.depth * prior) * self.kriging(),
         })
+    }
+}
+
+/// Returns the natural logarithm of a number from 1 to 2^128, in the steps of a shader, which has none in f64: exact halvings, then
+/// the series of `2 atanh((x - 1) / (x + 1))`.
+fn logarithm(number: f64) -> f64 {
+    let (mut x, mut halvings) = (number, 0.0);
+    for _ in 0..16 {
+        if 256.0 <= x {
+            (x, halvings) = (x * 0.003_906_25, halvings + 8.0);
+        }
+    }
+    for _ in 0..8 {
+        if std::f64::consts::SQRT_2 < x {
+            (x, halvings) = (0.5 * x, halvings + 1.0);
+        }
+    }
+    let t = (x - 1.0) / (x + 1.0);
+    let mut sum = 0.0;
+    for n in (0..13).rev() {
+        sum = sum * (t * t) + 1.0 / f64::from(2 * n + 1);
+    }
+    halvings * std::f64::consts::LN_2 + 2.0 * t * sum
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_logarithm_is_within_its_bound() {
+        for step in 0..40_000 {
+            let x = libm::exp2(f64::from(step) * 1e-3) * (1.0 + f64::from(step % 7) * 1e-9);
+            let (found, exact) = (logarithm(x), libm::log(x));
+            assert!((found - exact).abs() <= U * (10.0 + 4.0 * exact), "ln {x:e}: {found:e}, {exact:e}");
+        }
+        assert_eq!(logarithm(1.0), 0.0);
     }
 }

@@ -1,11 +1,11 @@
 //! Plays rounds: finds the points that may be the best, and certifies the action among them.
 
-use super::errors::{Distance, U};
+use super::errors::{Distance, LoopFactor, U};
 use super::posterior::{Evaluated, LoopPosterior};
 use super::tiles::{LoopTiles, ScoreBand};
-use crate::device::loop_domain::LoopDomain;
+use crate::device::loop_domain::{LoopDomain, product};
 use privateer_gp::posterior::REBUILD_EVERY;
-use privateer_gp::score::{Candidates, tie_margin};
+use privateer_gp::score::{Candidates, FactorGrowth, tie_margin};
 use std::sync::Arc;
 
 /// Most points that a round decides among.
@@ -25,14 +25,15 @@ pub struct LoopTrial {
     observations: u64,
     /// Whether an observation did not fit.
     is_full: bool,
+    growth: FactorGrowth,
     bounds: Vec<f64>,
 }
 
 impl LoopTrial {
     /// Creates a trial without observations; `ridge > 0`.
-    pub fn new(domain: Arc<LoopDomain>, ridge: f64) -> Self {
+    pub fn new(domain: Arc<LoopDomain>, ridge: f64, growth: FactorGrowth) -> Self {
         let (posterior, tiles) = (LoopPosterior::new(&domain, ridge), LoopTiles::new(&domain));
-        Self { domain, posterior, tiles, observations: 0, is_full: false, bounds: Vec::new() }
+        Self { domain, posterior, tiles, observations: 0, is_full: false, growth, bounds: Vec::new() }
     }
 
     /// Returns how many tiles were visited.
@@ -51,7 +52,7 @@ impl LoopTrial {
 
     /// Plays rounds until the host must decide one, and appends the actions.
     ///
-    /// * `rounds` — exploration factor and noise of each
+    /// * `rounds` — exploration factor at no information gain, and noise of each
     /// * `values` — the function, by point
     pub fn play(&mut self, rounds: &[(f64, f64)], values: &[f64], actions: &mut Vec<u32>) {
         for &(beta, noise) in rounds {
@@ -61,22 +62,48 @@ impl LoopTrial {
         }
     }
 
-    /// Decides a round with this exploration factor, at least 0: the point that the model that decides would play.
+    /// Decides a round with this exploration factor at no information gain, at least 0: the point that the model that decides
+    /// would play.
     ///
     /// `None` leaves the round to the host: several points may be its choice, or the state has no bound.
-    pub fn decide(&mut self, beta: f64) -> Option<u32> {
+    pub fn decide(&mut self, least: f64) -> Option<u32> {
         if self.observations == 0 {
             let mut priors = Candidates::default();
-            self.domain.scale.best_priors(beta, None, &mut priors);
+            self.domain.scale.best_priors(least, None, &mut priors);
             return Some(priors.points).filter(|points| points.len() == 1).map(|points| points[0]);
         }
         let distance = self.distance()?;
-        let band = self.band(beta, &distance);
-        let found = self.candidates(beta, band)?;
+        let (k, open) = (self.posterior.n_factored() as f64, self.posterior.streak_size());
+        let factor = self.posterior.errors.factor(k, &open, least, self.growth);
+        let band = self.band(factor, &distance);
+        let found = self.candidates(factor.beta, band)?;
         if let [only] = found[..] {
             return Some(only);
         }
-        self.compare(&found, beta, distance)
+        self.compare(&found, factor, distance)
+    }
+
+    /// Returns the visited point with the highest posterior mean by the tie rule, where it is certain.
+    pub fn recommend(&self) -> Option<u32> {
+        let (posterior, distance) = (&self.posterior, self.distance()?);
+        let weights = posterior.weights();
+        let ends = |(&point, count): (&u32, &f64)| {
+            let mean = product(&weights, self.domain.table.row(point as usize));
+            // The posterior variance of a visited point is at most the regularizer over its count.
+            let of_model = distance.mean * (posterior.ridge() / count).sqrt() + distance.mean_rounding;
+            let error = of_model + 16.0 * U * (1.0 + mean.abs());
+            (point, [mean - error, mean + error])
+        };
+        let means: Vec<(u32, [f64; 2])> = posterior.points.iter().zip(&posterior.counts).map(ends).collect();
+        let best = means.iter().map(|(_, [lower, _])| *lower).fold(f64::NEG_INFINITY, f64::max);
+        let floor = best - tie_margin(best);
+        let mut found: Vec<u32> = means.iter().filter(|(_, [_, upper])| floor <= *upper).map(|&(point, _)| point).collect();
+        found.sort_unstable();
+        match found[..] {
+            [only] => Some(only),
+            _ if found.len() <= MOST_CANDIDATES => self.compare(&found, LoopFactor { beta: 0.0, error: 0.0 }, distance),
+            _ => None,
+        }
     }
 
     /// Returns the distance to the model that decides; `None` where it has no bound or another form.
@@ -89,14 +116,15 @@ impl LoopTrial {
         self.posterior.errors.distance(k, &self.posterior.streak_size()).filter(|_| follows)
     }
 
-    fn band(&self, beta: f64, distance: &Distance) -> ScoreBand {
-        let deviation = self.domain.prior.sqrt();
-        let magnitude = self.domain.size(&self.posterior.weights()) + beta * deviation;
+    fn band(&self, factor: LoopFactor, distance: &Distance) -> ScoreBand {
+        let (deviation, LoopFactor { beta, error }) = (self.domain.prior.sqrt(), factor);
+        let most = beta + error;
+        let magnitude = self.domain.size(&self.posterior.weights()) + most * deviation;
         let constant =
-            self.tiles.mean_error + distance.mean_rounding + beta * distance.deviation_rounding + 16.0 * U * (1.0 + magnitude);
-        let share = distance.mean + beta * distance.share;
+            self.tiles.mean_error + distance.mean_rounding + most * distance.deviation_rounding + 16.0 * U * (1.0 + magnitude);
+        let share = distance.mean + most * distance.share + error;
         let variance = distance.variance_rounding;
-        let widest = constant + share * deviation + beta * (2.0 * (self.tiles.variance_error + variance)).sqrt();
+        let widest = constant + share * deviation + most * (2.0 * (self.tiles.variance_error + variance)).sqrt();
         ScoreBand { beta, constant, share, variance, widest }
     }
 
@@ -125,8 +153,9 @@ impl LoopTrial {
     }
 
     /// Compares points by differences of their scores, and applies the tie rule to what is certain of them.
-    fn compare(&mut self, points: &[u32], beta: f64, distance: Distance) -> Option<u32> {
-        let Self { posterior, domain, .. } = self;
+    fn compare(&self, points: &[u32], factor: LoopFactor, distance: Distance) -> Option<u32> {
+        let (Self { posterior, domain, .. }, LoopFactor { beta, error: of_factor }) = (self, factor);
+        let most = beta + of_factor;
         let scored: Vec<ScoredCandidate> = points
             .iter()
             .map(|&point| {
@@ -134,8 +163,8 @@ impl LoopTrial {
                 let variance = domain.scale.residual(point as usize) + found.variance.max(0.0);
                 let lower = (variance - distance.variance_rounding).max(0.0).sqrt();
                 let rounding = distance.mean_rounding
-                    + beta * (variance.sqrt() - lower + distance.deviation_rounding)
-                    + 16.0 * U * (1.0 + found.mean.abs() + beta * variance.sqrt());
+                    + most * (variance.sqrt() - lower + distance.deviation_rounding)
+                    + 16.0 * U * (1.0 + found.mean.abs() + most * variance.sqrt());
                 ScoredCandidate { found, deviation: variance.sqrt(), rounding }
             })
             .collect();
@@ -147,14 +176,16 @@ impl LoopTrial {
             }
             let square = posterior.apart(domain, &one.found, &first.found).max(0.0) + 2.0 * distance.variance_rounding;
             let apart = square.sqrt() + 2.0 * distance.deviation_rounding;
-            let of_variance = apart + 0.5 * (one.deviation - first.deviation).abs();
-            let error = distance.mean * apart + beta * distance.share * of_variance + one.rounding + first.rounding;
-            let difference = (one.found.mean - first.found.mean) + beta * (one.deviation - first.deviation);
+            let of_deviation = one.deviation - first.deviation;
+            let of_variance = most * distance.share * (apart + 0.5 * of_deviation.abs());
+            let error =
+                distance.mean * apart + of_variance + of_factor * of_deviation.abs() + one.rounding + first.rounding;
+            let difference = (one.found.mean - first.found.mean) + beta * of_deviation;
             [difference - error, difference + error]
         };
         let intervals: Vec<[f64; 2]> = scored.iter().map(interval).collect();
         let best = upper(first);
-        let apart = (distance.mean + beta * distance.share) * first.deviation + first.rounding;
+        let apart = (distance.mean + most * distance.share + of_factor) * first.deviation + first.rounding;
         // The margin of ties at both ends of the best score, and the rounding of its subtraction.
         let tie = [tie_margin((best.abs() - apart).max(0.0)), tie_margin(best.abs() + apart)];
         let rounded = 4.0 * U * (1.0 + best.abs());

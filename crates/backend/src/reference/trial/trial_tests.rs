@@ -1,12 +1,13 @@
 //! Plays the loop beside the CPU path, over random and hard cases, and with planted faults.
 
 use super::LoopTrial;
+use super::errors::LoopFactor;
 use super::posterior::LoopPosterior;
 use crate::device::loop_domain::LoopDomain;
 use crate::reference::cases::{CaseDraws, TestBasis, doubled};
 use crate::{Backend, Cpu, Screen};
 use privateer_gp::posterior::{FeaturePosterior, Posterior};
-use privateer_gp::score::{Basis, Candidates, FeatureTable, ScoreModel, TrialScore, lowest_within_tie};
+use privateer_gp::score::{Basis, Candidates, FactorGrowth, FeatureTable, ScoreModel, TrialScore, lowest_within_tie};
 use std::sync::Arc;
 
 /// A trial as the host plays it: the CPU's screen, and exact scores of its candidates.
@@ -21,7 +22,8 @@ impl Canonical {
         Self { model: FeaturePosterior::new(Arc::clone(table), ridge), screen }
     }
 
-    fn decide(&mut self, beta: f64) -> u32 {
+    fn decide(&mut self, least: f64, growth: FactorGrowth) -> u32 {
+        let beta = grown(least, growth, self.model.information_gain());
         let mut found = [Candidates::default()];
         let request = TrialScore::new(0, self.model.change(), beta, &self.model);
         self.screen.round(&[request], &mut found).expect("a round");
@@ -31,10 +33,19 @@ impl Canonical {
     }
 }
 
+/// Returns an exploration factor at a gain.
+fn grown(least: f64, growth: FactorGrowth, gain: f64) -> f64 {
+    let FactorGrowth { slope, offset } = growth;
+    least + slope * (libm::sqrt(gain + offset) - libm::sqrt(offset))
+}
+
+const GROWTHS: [FactorGrowth; 2] = [FactorGrowth { slope: 1.5, offset: 0.0 }, FactorGrowth { slope: 0.3, offset: 2.3 }];
+
 /// A trial's surroundings: what every round has, and the values of the function.
 struct Surroundings {
     table: Arc<FeatureTable>,
     ridge: f64,
+    growth: FactorGrowth,
     rounds: Vec<(f64, f64)>,
     values: Vec<f64>,
 }
@@ -46,11 +57,12 @@ impl Surroundings {
         let value = |x: usize| table.row(x).iter().zip(&weights).map(|(c, w)| c * w).sum();
         let values = (0..table.n_points).map(value).collect();
         let rounds = (0..n_rounds).map(|_| (beta, draws.number(-0.1, 0.1))).collect();
-        Self { table, ridge, rounds, values }
+        Self { table, ridge, growth: FactorGrowth::default(), rounds, values }
     }
 
     fn trial(&self) -> LoopTrial {
-        LoopTrial::new(Arc::new(LoopDomain::new(&Basis::Table(Arc::clone(&self.table))).expect("features")), self.ridge)
+        let domain = LoopDomain::new(&Basis::Table(Arc::clone(&self.table))).expect("features");
+        LoopTrial::new(Arc::new(domain), self.ridge, self.growth)
     }
 
     /// Plays all rounds on the device, with the host's choice where it must decide; returns actions and undecided rounds.
@@ -60,7 +72,7 @@ impl Surroundings {
             trial.play(&self.rounds[actions.len()..], &self.values, &mut actions);
             if let Some(&(beta, noise)) = self.rounds.get(actions.len()) {
                 forced += 1;
-                let point = self.replay(&actions).expect("certified actions").decide(beta);
+                let point = self.replay(&actions).expect("certified actions").decide(beta, self.growth);
                 actions.push(point);
                 trial.observe(point, self.values[point as usize] + noise);
             }
@@ -72,7 +84,7 @@ impl Surroundings {
     fn replay(&self, actions: &[u32]) -> Result<Canonical, usize> {
         let mut host = Canonical::new(&self.table, self.ridge);
         for (round, (&action, &(beta, noise))) in actions.iter().zip(&self.rounds).enumerate() {
-            if host.decide(beta) != action {
+            if host.decide(beta, self.growth) != action {
                 return Err(round);
             }
             host.model.observe(action as usize, self.values[action as usize] + noise);
@@ -95,8 +107,9 @@ fn certified_actions_are_those_of_the_host() {
         cases.push((table, ridge, beta));
         cases.push((TestBasis::features(&mut draws, 300, 7).table(), ridge, beta));
     }
-    for (case, (table, ridge, beta)) in cases.into_iter().enumerate() {
-        let around = Surroundings::new(&mut draws, table, ridge, beta, 60);
+    let growths = [FactorGrowth::default()].into_iter().chain(GROWTHS);
+    for (case, ((table, ridge, beta), growth)) in cases.into_iter().cycle().zip(growths.flat_map(|one| [one; 10])).enumerate() {
+        let around = Surroundings { growth, ..Surroundings::new(&mut draws, table, ridge, beta, 60) };
         let (actions, forced) = around.play(around.trial());
         // A round that the host decides replays the actions before it; this replays the last ones.
         assert_eq!(around.replay(&actions).err(), None, "case {case}");
@@ -109,9 +122,33 @@ fn certified_actions_are_those_of_the_host() {
 fn a_ridge_without_a_bound_is_not_decided() {
     let mut draws = CaseDraws(57);
     let table = TestBasis::smooth(&mut draws, 300);
-    let mut trial = LoopTrial::new(Arc::new(LoopDomain::new(&Basis::Table(table)).expect("features")), 1e-13);
+    let domain = LoopDomain::new(&Basis::Table(table)).expect("features");
+    let mut trial = LoopTrial::new(Arc::new(domain), 1e-13, FactorGrowth::default());
     trial.observe(5, 0.1);
-    assert_eq!(trial.decide(2.0), None);
+    assert_eq!((trial.decide(2.0), trial.recommend()), (None, None));
+}
+
+/// Every certified recommendation is the host's, also among points that stand twice; nearly all are certified.
+#[test]
+fn certified_recommendations_are_those_of_the_host() {
+    let mut draws = CaseDraws(59);
+    let smooth = TestBasis::smooth(&mut draws, 300);
+    for (table, ridge) in [(doubled(&smooth), 1e-2), (doubled(&smooth), 1e-4), (smooth, 1e-6)] {
+        let around = Surroundings::new(&mut draws, table, ridge, 1.0, 200);
+        let (mut trial, mut host) = (around.trial(), FeaturePosterior::new(Arc::clone(&around.table), ridge));
+        let (mut open, n_points) = (0, around.values.len());
+        for (_, noise) in &around.rounds {
+            let point = (23 * draws.below(12) + n_points / 2 * draws.below(2)).min(n_points - 1);
+            let reward = around.values[point] + noise;
+            trial.observe(point as u32, reward);
+            host.observe(point, reward);
+            match trial.recommend() {
+                Some(named) => assert_eq!(Some(named as usize), host.recommend(), "ridge {ridge}"),
+                None => open += 1,
+            }
+        }
+        assert!(open <= 3, "{open} recommendations undecided at a ridge of {ridge}");
+    }
 }
 
 /// The scores of the loop's posterior stay within the stated distance of the model that decides, also after many rotations.
@@ -127,7 +164,13 @@ fn the_distance_bounds_what_the_models_differ_by() {
             let (point, reward) = (17 * draws.below(30), draws.number(-1.0, 1.0));
             own.observe(&domain, point as u32, reward).expect("room");
             host.observe(point, reward);
-            let distance = own.errors.distance(own.n_factored() as f64, &own.streak_size()).expect("a bound");
+            let (k, open) = (own.n_factored() as f64, own.streak_size());
+            let distance = own.errors.distance(k, &open).expect("a bound");
+            for growth in GROWTHS {
+                let LoopFactor { beta, error } = own.errors.factor(k, &open, 0.5, growth);
+                let apart = (beta - grown(0.5, growth, host.information_gain())).abs();
+                assert!(apart <= error && error < 1e-4, "{ridge}: factor off by {apart:e}, bound {error:e}");
+            }
             for _ in 0..4 {
                 let point = draws.below(600);
                 let (found, exact) = (own.evaluate(&domain, point as u32), host.exact(point));
