@@ -1,10 +1,10 @@
 //! What the host pays for rounds that a device plays ahead, in CPU time of the pool's threads a trial-round.
 //!
-//! The device answers with the points that the CPU chose in the same run before, so that it takes no time of its own, and no
+//! The device answers with the points that the CPU chose and recommended in the same run before, so that it takes no time of its own, and no
 //! driver takes part. Bytes are compared. `cargo bench --bench ahead -- SPEC TRIALS FEWER MORE [KEY=VALUE...]` plays FEWER and
 //! MORE rounds three times each, on one thread: the difference leaves out what a trial costs once.
 
-use privateer::engine::{Observer, Options, Preparation, Stop, Trace, Unit, run};
+use privateer::engine::{Observer, Options, Preparation, Quantity, Stop, Trace, Unit, run};
 use privateer::env::DataFolder;
 use privateer::run::thread_pool;
 use privateer::spec::Sweep;
@@ -14,13 +14,14 @@ use privateer_backend::{Backend, BackendError, Batched, Counters, Cpu, LaneAnswe
 use privateer_config::error::Error;
 use privateer_gp::score::Basis;
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
-/// The points of every round, by trial, and what comes next.
+/// The points that are played and recommended in every round, by trial, and what comes next.
 #[derive(Debug)]
 struct Played {
-    points: Vec<Vec<u32>>,
+    points: Vec<Vec<[u32; 2]>>,
     /// First trial of the lanes that are opened next.
     next: AtomicUsize,
 }
@@ -74,8 +75,11 @@ impl DeviceLanes for PromptedLanes {
         for job in jobs {
             let from = self.rounds[job.lane];
             self.rounds[job.lane] += job.rounds.len();
-            let actions = self.played.points[self.first + job.lane][from..][..job.rounds.len()].to_vec();
-            self.answers.push(LaneAnswer { actions, ..LaneAnswer::default() });
+            let points = &self.played.points[self.first + job.lane][from..][..job.rounds.len()];
+            let actions = points.iter().map(|&[played, _]| played).collect();
+            let recorded = points.iter().enumerate().filter(|(at, _)| job.recorded >> at & 1 == 1);
+            let recommended = recorded.map(|(_, &[_, recommended])| Some(recommended)).collect();
+            self.answers.push(LaneAnswer { actions, recommended, ..LaneAnswer::default() });
         }
         Ok(())
     }
@@ -106,6 +110,18 @@ fn rows(sweep: &Sweep, backend: &dyn Backend) -> Result<(Vec<Trace>, Counters), 
     Ok((collect.0.into_inner().expect("no panic").into_values().collect(), tally.counters))
 }
 
+/// Returns the points that a trial plays and recommends: the recommended one is the point that was played with its regret.
+fn points(rows: &Trace, rounds: Range<usize>) -> Vec<[u32; 2]> {
+    let mut by_regret = BTreeMap::new();
+    rounds
+        .map(|at| {
+            let played = rows.point[at].unwrap_or(0) as u32;
+            by_regret.insert(rows[Quantity::Regret][at].to_bits(), played);
+            [played, by_regret[&rows[Quantity::RecommendedRegret][at].to_bits()]]
+        })
+        .collect()
+}
+
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let given: Vec<String> = std::env::args().skip(1).filter(|argument| argument != "--bench").collect();
     let [spec, trials, fewer, more, keys @ ..] = &given[..] else {
@@ -124,8 +140,9 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     for rounds in [fewer, more].into_iter().cycle().take(6) {
         let n = rounds.parse::<usize>()?;
         let everything = rows(&sweep(rounds, "all")?, &Cpu::default())?.0;
-        let points = everything.iter().flat_map(|rows| rows.point.chunks(n));
-        let points = points.map(|points| points.iter().map(|point| point.unwrap_or(0) as u32).collect()).collect();
+        let chunks =
+            everything.iter().flat_map(|rows| (0..rows.point.len()).step_by(n).map(move |first| (rows, first..first + n)));
+        let points = chunks.map(|(rows, rounds)| points(rows, rounds)).collect();
         let played = Arc::new(Played { points, next: AtomicUsize::new(0) });
         let device = Batched::new(Arc::new(Prompter(ReferenceDevice::default(), played)));
         let sweep = sweep(rounds, "log")?;

@@ -323,7 +323,7 @@ fn find_candidates(band: LaneBand) {
     }
     let floor = best_lower - tie_margin(best_lower);
     let visits = workgroupUniformLoad(&n_visits);
-    spend(visits * (turns(TILE) + 1u) + turns(MOST_FOUND) * (MOST_FOUND + 1u));
+    spend(visits * (turns(TILE) + 1u));
     for (var i = 0u; i < visits; i++) {
         let tile = word(W_TILES + sizes.n_tiles + i);
         for (var x = tile * TILE + thread; x < (tile + 1u) * TILE; x += THREADS) {
@@ -336,6 +336,19 @@ fn find_candidates(band: LaneBand) {
             }
         }
     }
+    sort_found();
+    if (thread == 0u) {
+        tiles_visited += visits;
+        if (best_lower == -LARGEST) {
+            status = UNDECIDED;
+        }
+    }
+    workgroupBarrier();
+}
+
+// Sorts the points that may be the best by their indices; none, too many or a score that is not finite leave the choice open.
+fn sort_found() {
+    spend(turns(MOST_FOUND) * (MOST_FOUND + 1u));
     workgroupBarrier();
     let count = min(atomicLoad(&n_found), MOST_FOUND);
     for (var i = thread; i < count; i += THREADS) {
@@ -346,11 +359,8 @@ fn find_candidates(band: LaneBand) {
         }
         sorted[rank] = found[i];
     }
-    if (thread == 0u) {
-        tiles_visited += visits;
-        if (!in_range(best_lower) || best_lower == -LARGEST || count == 0u || MOST_FOUND < atomicLoad(&n_found)) {
-            status = UNDECIDED;
-        }
+    if (thread == 0u && (!in_range(best_lower) || count == 0u || MOST_FOUND < atomicLoad(&n_found))) {
+        status = UNDECIDED;
     }
     workgroupBarrier();
 }
@@ -478,8 +488,12 @@ fn decide(least: Real) {
         return;
     }
     let factor = exploration_factor(least);
-    let band = lane_band(factor, apart);
-    find_candidates(band);
+    find_candidates(lane_band(factor, apart));
+    choose(factor, apart);
+}
+
+// Chooses among the points that may be the best, or leaves the choice open.
+fn choose(factor: vec2<Real>, apart: LaneDistance) {
     if (workgroupUniformLoad(&status) != PLAYING) {
         return;
     }
@@ -497,6 +511,48 @@ fn decide(least: Real) {
         if (workgroupUniformLoad(&status) == PLAYING) {
             compare(count, factor, apart);
         }
+    }
+}
+
+// Writes the visited point with the highest mean by the tie rule; NONE where it is not certain.
+fn recommend(answer: u32) {
+    let n = workgroupUniformLoad(&n_visited);
+    let apart = lane_distance();
+    if (thread == 0u) {
+        played[answer] = NONE;
+        is_done = u32(apart.mean < 0.0lf || MOST_SPENT < spent);
+        atomicStore(&n_found, 0u);
+    }
+    if (workgroupUniformLoad(&is_done) != 0u) {
+        return;
+    }
+    spend(turns(n) * (sizes.n_features / 4u + 3u));
+    var low = -LARGEST;
+    for (var i = thread; i < n; i += THREADS) {
+        let mean = along(vector_at(2u), word(W_POINTS + i));
+        // The posterior variance of a visited point is at most the regularizer over its count.
+        let of_model = apart.mean * sqrt(num[RIDGE] / number(N_COUNTS + i)) + apart.mean_rounding;
+        let error = of_model + 16.0lf * U * (1.0lf + abs(mean));
+        vector[i] = mean + error;
+        low = larger(mean - error, low);
+    }
+    let best = most(low);
+    for (var i = thread; i < n; i += THREADS) {
+        if (!(vector[i] < best - tie_margin(best))) {
+            let place = atomicAdd(&n_found, 1u);
+            if (place < MOST_FOUND) {
+                found[place] = word(W_POINTS + i);
+            }
+        }
+    }
+    if (thread == 0u) {
+        best_lower = best;
+    }
+    sort_found();
+    choose(vec2<Real>(), apart);
+    if (thread == 0u) {
+        played[answer] = select(NONE, u32(of_point(2u, chosen)), status == PLAYING);
+        status = PLAYING;
     }
 }
 
@@ -548,7 +604,7 @@ fn enter(lane: u32, index: u32) {
 @compute @workgroup_size(THREADS)
 fn play(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) index: u32) {
     let job = group.x * (JOB_HEADER + 3u * sizes.n_rounds);
-    let answer = group.x * (PLAYED_HEADER + sizes.n_rounds);
+    let answer = group.x * (PLAYED_HEADER + sizes.n_rounds + sizes.n_recorded);
     let stamp = u32(jobs[job + 2u]);
     enter(u32(jobs[job]), index);
     for (var i = thread; i < 32u; i += THREADS) {
@@ -571,6 +627,7 @@ fn play(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
     }
     // The plane that holds the lane's function is that of the first lane with the same one.
     let function_at = (u32(jobs[job + 7u]) * LANE_PLANES + L_FUNCTION) * TILE * sizes.n_tiles;
+    let recorded = vec2<u32>(u32(jobs[job + 10u]), u32(jobs[job + 11u]));
     let rounds = u32(jobs[job + 1u]);
     let first = workgroupUniformLoad(&first_round);
     if (workgroupUniformLoad(&status) != PLAYING || first == rounds) {
@@ -607,6 +664,12 @@ fn play(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
         }
         n_played = k + 1u;
         observe();
+        let bits = recorded[k / 32u];
+        let bit = 1u << (k % 32u);
+        if ((bits & bit) != 0u) {
+            let before = countOneBits(bits & (bit - 1u)) + select(0u, countOneBits(recorded[0]), 32u <= k);
+            recommend(answer + PLAYED_HEADER + sizes.n_rounds + before);
+        }
     }
     workgroupBarrier();
     for (var i = thread; i < 32u; i += THREADS) {

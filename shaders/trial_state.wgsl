@@ -23,8 +23,9 @@ struct LoopSizes {
     // Words and numbers of a lane.
     n_words: u32,
     n_numbers: u32,
-    // Most rounds of a job of the submission.
+    // Most rounds of a job of the submission, and of these those with a recommendation.
     n_rounds: u32,
+    n_recorded: u32,
     // Where the rows of a lane begin, the factor, and memory for comparisons.
     at_rows: u32,
     at_factor: u32,
@@ -44,12 +45,14 @@ struct LoopSizes {
 // lanes x 5 x tiles x TILE: p, mean, variance, its error, and the function.
 @group(0) @binding(18) var<storage, read_write> lane_planes: array<Real>;
 // Jobs: lane, rounds, stamp, whether it begins, ridge, clip range, the lane that holds the function, slope and offset of the
-// exploration factor; then exploration factor at no information gain, noise and what a mechanism adds, of each round (`play`).
+// exploration factor, rounds with a recommendation as bits; then exploration factor at no information gain, noise and what a
+// mechanism adds, of each round (`play`).
 @group(0) @binding(19) var<storage, read> jobs: array<Real>;
-// Jobs x (stamp, rounds played, status, tiles visited; actions). A job that was paused goes on in the next dispatch.
+// Jobs x (stamp, rounds played, status, tiles visited; actions; recommended points, in order). A job that was paused goes on in
+// the next dispatch.
 @group(0) @binding(20) var<storage, read_write> played: array<u32>;
 
-const JOB_HEADER: u32 = 10u;
+const JOB_HEADER: u32 = 12u;
 const PLAYED_HEADER: u32 = 4u;
 
 // Constants of the domain.
@@ -272,17 +275,12 @@ fn leverage_error(k: Real) -> Real {
         + U * (2.0lf * domain[D_DEPTH] + 2.0lf * k + 8.0lf) * domain[D_PRIOR] / ridge;
 }
 
-// Returns the natural logarithm of a number from 1 to 2^128: exact halvings, then the series of 2 atanh((x - 1) / (x + 1)).
+// Returns the natural logarithm of a number from 1 to 2^64: exact halvings, then the series of 2 atanh((x - 1) / (x + 1)).
 fn logarithm(number: Real) -> Real {
-    spend(37u);
+    spend(77u);
     var x = number;
     var halvings = 0.0lf;
-    for (var i = 0u; i < 16u; i++) {
-        let is_large = 256.0lf <= x;
-        x = select(x, x * 0.00390625lf, is_large);
-        halvings += select(0.0lf, 8.0lf, is_large);
-    }
-    for (var i = 0u; i < 8u; i++) {
+    for (var i = 0u; i < 64u; i++) {
         let is_large = 1.4142135623730951lf < x;
         x = select(x, 0.5lf * x, is_large);
         halvings += select(0.0lf, 1.0lf, is_large);

@@ -16,7 +16,7 @@ use std::sync::Arc;
 pub const LANE_PLANES: usize = 5;
 
 /// Numbers before the rounds of a job, and numbers a round; words before the actions of an answer.
-const JOB_HEADER: usize = 10;
+const JOB_HEADER: usize = 12;
 const ROUND_NUMBERS: usize = 3;
 const ANSWER_HEADER: usize = 4;
 
@@ -97,6 +97,7 @@ impl DeviceRounds for GpuRounds {
             sizes.n_words,
             sizes.n_numbers,
             MOST_ROUNDS,
+            MOST_ROUNDS,
             sizes.at_rows,
             sizes.at_factor,
             sizes.at_scratch,
@@ -108,7 +109,7 @@ impl DeviceRounds for GpuRounds {
         let loop_sizes = uniform(shared, &words)?;
         let planes = storage(shared, "lane planes", of_lanes(LANE_PLANES * sizes.stride, 8))?;
         let jobs = storage(shared, "jobs", of_lanes(JOB_HEADER + ROUND_NUMBERS * MOST_ROUNDS, 8))?;
-        let played = storage(shared, "played", of_lanes(ANSWER_HEADER + MOST_ROUNDS, 4))?;
+        let played = storage(shared, "played", of_lanes(ANSWER_HEADER + 2 * MOST_ROUNDS, 4))?;
         let buffers = [
             (layout::LOOP_SIZES, &loop_sizes),
             (layout::LOOP_FEATURES, &self.features),
@@ -158,9 +159,24 @@ pub struct GpuLanes {
     /// The lane of which each lane reads its function, and functions with the lane that holds them, by address.
     functions: Vec<usize>,
     uploaded: BTreeMap<usize, (Arc<Vec<f64>>, usize)>,
-    /// The submission under way, and the rounds of its jobs.
-    in_flight: Option<(Pending, wgpu::SubmissionIndex, Vec<u32>)>,
+    /// The submission under way, and its jobs.
+    in_flight: Option<(Pending, wgpu::SubmissionIndex, Vec<AskedRounds>)>,
     bytes: (u64, u64),
+}
+
+/// The number of rounds of a job, and bits of those with a recommendation.
+#[derive(Debug, Clone, Copy)]
+struct AskedRounds {
+    n_rounds: usize,
+    recorded: u64,
+}
+
+impl AskedRounds {
+    /// Returns the largest numbers of rounds and of recommendations of a job.
+    fn most(jobs: &[Self]) -> [usize; 2] {
+        let recommendations = |job: &Self| job.recorded.count_ones() as usize;
+        [jobs.iter().map(|job| job.n_rounds).max(), jobs.iter().map(recommendations).max()].map(|most| most.unwrap_or(0))
+    }
 }
 
 impl GpuLanes {
@@ -173,7 +189,9 @@ impl GpuLanes {
             let function = self.functions[job.lane] as f64;
             let (lane, n_rounds, stamp) = (job.lane as f64, job.rounds.len() as f64, f64::from(self.stamp));
             let FactorGrowth { slope, offset } = job.growth;
-            let header = [lane, n_rounds, stamp, begins, job.ridge, low, high, function, slope, offset];
+            let recorded = [job.recorded & u64::from(u32::MAX), job.recorded >> 32].map(|bits| bits as f64);
+            let [first, last] = recorded;
+            let header = [lane, n_rounds, stamp, begins, job.ridge, low, high, function, slope, offset, first, last];
             packed[..JOB_HEADER].copy_from_slice(&header);
             for (round, packed) in job.rounds.iter().zip(packed[JOB_HEADER..].chunks_exact_mut(ROUND_NUMBERS)) {
                 packed.copy_from_slice(&match *round {
@@ -202,13 +220,15 @@ impl DeviceLanes for GpuLanes {
             let (_, holder) = self.uploaded.entry(key).or_insert_with(|| (Arc::clone(function), job.lane));
             self.functions[job.lane] = *holder;
         }
-        let most = jobs.iter().map(|job| job.rounds.len()).max().unwrap_or(0);
-        upload(&self.shared, &self.sizes, SIZE_OF_ROUNDS, bytemuck::bytes_of(&(most as u32)))?;
+        let asked: Vec<AskedRounds> =
+            jobs.iter().map(|job| AskedRounds { n_rounds: job.rounds.len(), recorded: job.recorded }).collect();
+        let [most, recorded] = AskedRounds::most(&asked);
+        upload(&self.shared, &self.sizes, SIZE_OF_ROUNDS, bytemuck::bytes_of(&[most as u32, recorded as u32]))?;
         let packed = self.packed(jobs, most);
         upload(&self.shared, &self.jobs, 0, bytemuck::cast_slice(&packed))?;
         self.bytes.0 += size_of_val(&packed[..]) as u64;
         let begins = jobs.iter().any(|job| job.function.is_some());
-        let bytes = 4 * (jobs.len() * (ANSWER_HEADER + most)) as u64;
+        let bytes = 4 * (jobs.len() * (ANSWER_HEADER + most + recorded)) as u64;
         let (pending, submission) = guarded(&self.shared, "play rounds", |device| {
             let mut encoder = device.create_command_encoder(&wgpu::CommandEncoderDescriptor { label: None });
             let [begin, play]: [Dispatch<'_>; 2] =
@@ -217,17 +237,17 @@ impl DeviceLanes for GpuLanes {
             let pending = self.staging.schedule(&mut encoder, &[(&self.played, 0, bytes)]);
             (pending, self.shared.queue.submit([encoder.finish()]))
         })?;
-        self.in_flight = Some((pending, submission, jobs.iter().map(|job| job.rounds.len() as u32).collect()));
+        self.in_flight = Some((pending, submission, asked));
         self.bytes.1 += bytes;
         Ok(())
     }
 
     fn receive(&mut self) -> Result<Vec<LaneAnswer>, BackendError> {
-        let Some((pending, submission, rounds)) = self.in_flight.take() else { return Ok(Vec::new()) };
+        let Some((pending, submission, asked)) = self.in_flight.take() else { return Ok(Vec::new()) };
         let words: Vec<u32> = pending.wait(&self.shared, submission, bytemuck::pod_collect_to_vec)?;
-        let most = rounds.iter().max().map_or(0, |&most| most as usize);
-        let answers = words.chunks_exact(ANSWER_HEADER + most).zip(&rounds);
-        answers.map(|(words, &rounds)| self.answer(words, rounds)).collect()
+        let [most, recorded] = AskedRounds::most(&asked);
+        let answers = words.chunks_exact(ANSWER_HEADER + most + recorded).zip(asked);
+        answers.map(|(words, asked)| self.answer(words, most, asked)).collect()
     }
 
     fn bytes(&self) -> (u64, u64) {
@@ -236,21 +256,27 @@ impl DeviceLanes for GpuLanes {
 }
 
 impl GpuLanes {
-    /// Reads an answer.
-    fn answer(&self, words: &[u32], rounds: u32) -> Result<LaneAnswer, BackendError> {
-        let (header, actions) = words.split_at(ANSWER_HEADER);
+    /// Reads the answer to a job, of which each in the submission has at most `most` rounds.
+    fn answer(&self, words: &[u32], most: usize, asked: AskedRounds) -> Result<LaneAnswer, BackendError> {
+        let AskedRounds { n_rounds, recorded } = asked;
+        let (header, words) = words.split_at(ANSWER_HEADER);
+        let (actions, recommended) = words.split_at(most);
         let &[stamp, n_played, status, tiles] = header else { return Err(BackendError::untrusted("gave no answer")) };
         if stamp != self.stamp {
             return Err(BackendError::untrusted(format!("answered jobs {stamp} when asked for {}", self.stamp)));
         }
-        if rounds < n_played || PAUSED < status || (status == 0) != (rounds == n_played) {
-            let problem = format!("says that it played {n_played} of {rounds} rounds and ended with status {status}");
+        if n_rounds < n_played as usize || PAUSED < status || (status == 0) != (n_rounds == n_played as usize) {
+            let problem = format!("says that it played {n_played} of {n_rounds} rounds and ended with status {status}");
             return Err(BackendError::untrusted(problem));
         }
         let actions = actions[..n_played as usize].to_vec();
-        if let Some(point) = actions.iter().find(|&&point| self.domain.n_points() <= point as usize) {
-            return Err(BackendError::untrusted(format!("played point {point} of {}", self.domain.n_points())));
+        let n_named = (recorded & !u64::MAX.checked_shl(n_played).unwrap_or(0)).count_ones();
+        let named = recommended[..n_named as usize].iter().map(|&point| (point != u32::MAX).then_some(point));
+        let recommended: Vec<Option<u32>> = named.collect();
+        let mut points = actions.iter().chain(recommended.iter().flatten());
+        if let Some(point) = points.find(|&&point| self.domain.n_points() <= point as usize) {
+            return Err(BackendError::untrusted(format!("named point {point} of {}", self.domain.n_points())));
         }
-        Ok(LaneAnswer { actions, is_unbounded: status == UNBOUNDED, is_paused: status == PAUSED, tiles })
+        Ok(LaneAnswer { actions, recommended, is_unbounded: status == UNBOUNDED, is_paused: status == PAUSED, tiles })
     }
 }

@@ -21,11 +21,13 @@ struct Trials {
     noise: Vec<Vec<(f64, f64)>>,
 }
 
-/// What a lane played in the end: all actions, those that the host chose among them, and tiles.
+/// What a lane played in the end: all actions, those that the host chose among them, points that are recommended after others, and
+/// tiles.
 #[derive(Debug, Default, PartialEq)]
 struct Play {
     actions: Vec<u32>,
     forced: Vec<usize>,
+    recommended: Vec<Option<u32>>,
     tiles: u64,
 }
 
@@ -48,6 +50,11 @@ impl Trials {
         (31 * lane + 7 * round) as u32 % 300
     }
 
+    /// Whether a lane names a recommended point after this round, if it plays it.
+    fn is_recorded(round: usize) -> bool {
+        round % 5 != 3
+    }
+
     fn reward(&self, lane: usize, point: u32, (noise, added): (f64, f64)) -> f64 {
         (self.functions[lane][point as usize] + noise).clamp(-0.8, 0.9) + added
     }
@@ -56,15 +63,15 @@ impl Trials {
         let (mut trial, mut play) = (LoopTrial::new(Arc::clone(&self.domain), self.ridge, self.growth), Play::default());
         for (at, &noise) in self.noise[lane].iter().enumerate() {
             // The first round is always the host's.
-            let point = match trial.decide(self.beta) {
-                Some(point) if at != 0 => point,
-                _ => {
-                    play.forced.push(at);
-                    Self::host(lane, at)
-                }
-            };
+            let decided = trial.decide(self.beta).filter(|_| at != 0);
+            let point = decided.unwrap_or(Self::host(lane, at));
             play.actions.push(point);
             trial.observe(point, self.reward(lane, point, noise));
+            if decided.is_none() {
+                play.forced.push(at);
+            } else if Self::is_recorded(at) {
+                play.recommended.push(trial.recommend());
+            }
         }
         play.tiles = trial.tiles_visited();
         play
@@ -101,6 +108,10 @@ impl Trials {
                 .iter()
                 .zip(&rounds)
                 .map(|(&lane, rounds)| LaneJob {
+                    recorded: (0..rounds.len())
+                        .filter(|k| matches!(rounds[*k], LaneRound::Open { .. }))
+                        .filter(|k| Self::is_recorded(plays[lane].actions.len() + k))
+                        .fold(0, |bits, k| bits | 1 << k),
                     lane,
                     function: plays[lane].actions.is_empty().then(|| Arc::clone(&self.functions[lane])),
                     ridge: self.ridge,
@@ -113,9 +124,10 @@ impl Trials {
             submissions += 1;
             let answers = lanes.receive().expect("answers");
             for ((&lane, answer), rounds) in open.iter().zip(answers).zip(&rounds) {
-                let LaneAnswer { actions, tiles, is_paused, .. } = answer;
+                let LaneAnswer { actions, recommended, tiles, is_paused, .. } = answer;
                 forced[lane] = (actions.len() < rounds.len() && !is_paused).then_some(());
                 plays[lane].actions.extend(actions);
+                plays[lane].recommended.extend(recommended);
                 plays[lane].tiles += u64::from(tiles);
             }
         }
@@ -127,7 +139,7 @@ impl Trials {
 fn the_shader_plays_as_the_loop_does() {
     let Some(gpu) = device().filter(|gpu| gpu.shared().has_f64) else { return };
     let mut draws = CaseDraws(61);
-    let (mut compared, mut played) = (0, 0);
+    let (mut compared, mut played, mut recommended, mut open) = (0, 0, 0, 0);
     for (ridge, beta, twice, slope) in [
         (1e-2, 2.0, false, 0.0),
         (1e-2, 0.0, false, 0.0),
@@ -149,9 +161,13 @@ fn the_shader_plays_as_the_loop_does() {
             assert!(submissions <= 80usize.div_ceil(k) + halts, "{submissions} submissions for {halts} halts");
             compared += halts;
             played += plays.iter().map(|play| play.actions.len()).sum::<usize>();
+            let named = plays.iter().flat_map(|play| &play.recommended);
+            open += named.clone().filter(|point| point.is_none()).count();
+            recommended += named.count();
         }
     }
-    println!("{played} rounds, {compared} left to the host");
+    println!("{played} rounds, {compared} left to the host; {recommended} recommendations, {open} left open");
+    assert!(50 * open < recommended, "{open} of {recommended} recommendations are open");
 }
 
 /// Lanes with one function read it from the lane to which it went up.

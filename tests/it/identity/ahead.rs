@@ -40,6 +40,9 @@ fn constant(value: f64) -> String {
     format!("{{ kind = \"constant\", value = {value:?} }}")
 }
 
+/// A factor that grows with the information gain.
+const ORDER: &str = "{ kind = \"order\", factor = 0.3 }";
+
 /// A device that computes in f64; `None` without one.
 fn gpu(replacements: Vec<Replacement>) -> Option<Gpu> {
     open_gpu(GpuOptions { replacements, ..GpuOptions::default() }).filter(|gpu| gpu.computes_in(Precision::F64))
@@ -54,7 +57,8 @@ fn device(gpu: &Gpu) -> Batched {
     Batched::new(Arc::new(gpu.clone()))
 }
 
-/// Mechanisms, ridges of few and of many halts, and sparse records; alone and together; on one and four threads.
+/// Mechanisms, constant and growing factors, ridges of few and of many halts, and sparse records; alone and together; on one and
+/// four threads.
 #[test]
 fn rounds_played_ahead_write_the_bytes_of_the_cpu() {
     let Some(gpu) = gpu(Vec::new()) else { return };
@@ -66,6 +70,9 @@ fn rounds_played_ahead_write_the_bytes_of_the_cpu() {
         spec(random, laplace, "0.5", &constant(1.0), "\"log\""),
         spec(random, gaussian, "0.01", &constant(2.0), "\"log\""),
         spec(random, "mechanism = \"none\"", "1e-6", &constant(0.5), "\"log\""),
+        spec(random, "mechanism = \"none\"", "0.01", ORDER, "\"log\""),
+        spec(GRID, laplace, "0.5", "{ kind = \"scaled\", factor = 0.2 }", "\"all\""),
+        spec(random, gaussian, "0.5", "\"theory\"", "\"log\"").replace("qff-gp-ucb", "igp-ucb"),
     ];
     for text in specs {
         let expected = ran(&text).bits();
@@ -91,11 +98,13 @@ fn halted_lanes_change_no_byte() {
         to: "is_done = u32(count == 1u); if (u32(num[OBSERVATIONS]) % 20u == 7u) { status = UNDECIDED; }",
     };
     let Some(gpu) = gpu(vec![halts]) else { return };
-    let text = spec(GRID, "mechanism = \"none\"", "0.01", &constant(2.0), "\"log\"");
-    let found = on_the_device(&gpu, &text, None).expect("a run");
-    println!("{:?}", found.counters);
-    assert!(TRIALS * ROUNDS / 20 <= found.counters.lanes, "nothing was left to the host: this test tests nothing");
-    assert!(found.bits() == ran(&text).bits());
+    for beta in [&constant(2.0), ORDER] {
+        let text = spec(GRID, "mechanism = \"none\"", "0.01", beta, "\"log\"");
+        let found = on_the_device(&gpu, &text, None).expect("a run");
+        println!("{:?}", found.counters);
+        assert!(TRIALS * ROUNDS / 20 <= found.counters.lanes, "nothing was left to the host: this test tests nothing");
+        assert!(found.bits() == ran(&text).bits());
+    }
 }
 
 /// Points that stand twice, a little apart: their scores tie, and the first one is played.
@@ -113,7 +122,8 @@ fn twice() -> (tempfile::TempDir, DataFolder) {
 }
 
 /// Trial 0 chooses every round again: it finds a lane without a band among ties, which a lane with its band certifies; one that names
-/// another point once; and one whose posterior variances fall by half of what they should.
+/// another point once, or recommends another one; one whose posterior variances fall by half of what they should; and one whose
+/// exploration factor does not grow.
 #[test]
 fn wrong_lanes_are_found() {
     let replacement = |from, to| Replacement { shader: "trial", from, to };
@@ -127,13 +137,18 @@ fn wrong_lanes_are_found() {
     ];
     let named = vec![replacement("= u32(of_point(2u, x));", "= u32(of_point(2u, x)) ^ u32(k == 40u);")];
     let off = vec![replacement("variance -= squares * p * p;", "variance -= 0.5lf * squares * p * p;")];
+    let recommended = "u32(of_point(2u, chosen))";
+    let recommended = vec![replacement(recommended, "u32(of_point(2u, chosen)) ^ 1u")];
+    let flat = vec![replacement("num[SLOPE] = jobs[job + 8u];", "num[SLOPE] = 0.0lf;")];
     let (_kept, data) = twice();
     let table = "kind = \"points-table\"\nfile = \"twice.csv\"\ninputs = [\"x\", \"y\"]\nvalue = \"price\"";
-    let text = spec_over(table, "mechanism = \"none\"", "0.01", &constant(2.0), "\"log\"");
-    // Inputs of a table have unit variance.
-    let sweep = sweep(&text.replace("lengthscale = 0.5", "lengthscale = 3.0"));
-    let right = run_all(&sweep, &data, &Cpu::default(), Options::default()).expect("the CPU runs").bits();
-    for fault in [Vec::new(), without_band, named, off] {
+    let constant = constant(2.0);
+    let faults = [Vec::new(), without_band, named, off, recommended].map(|fault| (fault, constant.as_str()));
+    for (fault, beta) in faults.into_iter().chain([(Vec::new(), ORDER), (flat, ORDER)]) {
+        let text = spec_over(table, "mechanism = \"none\"", "0.01", beta, "\"log\"");
+        // Inputs of a table have unit variance.
+        let sweep = sweep(&text.replace("lengthscale = 0.5", "lengthscale = 3.0"));
+        let right = run_all(&sweep, &data, &Cpu::default(), Options::default()).expect("the CPU runs").bits();
         let said = fault.first().map(|fault| fault.to);
         let Some(gpu) = gpu(fault) else { return };
         match (run_all(&sweep, &data, &device(&gpu), Options::default()), said) {
@@ -149,7 +164,9 @@ fn wrong_lanes_are_found() {
 
 #[test]
 fn a_device_lost_while_it_plays_ahead_changes_no_byte() {
-    let Some(gpu) = gpu(Vec::new()) else { return };
-    let text = spec(GRID, "mechanism = \"none\"", "0.01", &constant(2.0), "\"log\"");
-    assert!(lost_in_the_middle(gpu, &text, Options::default()) == ran(&text).bits());
+    for beta in [&constant(2.0), ORDER] {
+        let Some(gpu) = gpu(Vec::new()) else { return };
+        let text = spec(GRID, "mechanism = \"none\"", "0.01", beta, "\"log\"");
+        assert!(lost_in_the_middle(gpu, &text, Options::default()) == ran(&text).bits());
+    }
 }

@@ -49,6 +49,8 @@ pub struct LaneJob {
     pub clip: (f64, f64),
     /// The rounds, at most [`MOST_ROUNDS`].
     pub rounds: Vec<LaneRound>,
+    /// Bits of the rounds after which the lane names the recommended point; the lowest one stands for the first round.
+    pub recorded: u64,
 }
 
 /// What a lane played.
@@ -56,6 +58,8 @@ pub struct LaneJob {
 pub struct LaneAnswer {
     /// The points of its first rounds: certified, or as forced.
     pub actions: Vec<u32>,
+    /// The recommended points after those rounds of `actions` for which they were asked; `None` where not certain.
+    pub recommended: Vec<Option<u32>>,
     /// Whether it must leave later rounds to the host for good.
     pub is_unbounded: bool,
     /// Whether it ended before a round that it has not decided yet, only because it had worked enough.

@@ -1,9 +1,9 @@
 //! Lets a device play rounds of trials ahead of the host.
 //!
 //! A lane of the device names the points of the next rounds, each of which the model that decides must choose
-//! (`docs/derivations/device-loop.md`). Rewards are drawn, released and counted as in any run. The policy is updated when it is
-//! asked for something: a recommendation, or a round that its lane leaves to the host. Such a lane, and every 64th trial, chooses
-//! all rounds again on the way: one difference ends the run.
+//! (`docs/derivations/device-loop.md`), and after recorded rounds the point that the policy recommends. Rewards are drawn, released and
+//! counted as in any run. The policy is updated when it is asked for something that its lane leaves to the host. Where that is a round,
+//! and in every 64th trial, all rounds are chosen again on the way: one difference ends the run.
 
 use super::decide::decide;
 use super::lockstep::LockstepTrials;
@@ -23,6 +23,9 @@ use std::sync::Arc;
 
 /// Distance of the trials that choose every round again.
 const CHECKED: u64 = 64;
+
+/// Most rounds that a policy has not been told at a recorded round.
+const MOST_PENDING: usize = 1024;
 
 /// Fewest rounds that are asked of a lane: below, its trial is screened round by round.
 const FEWEST_ROUNDS: usize = 4;
@@ -58,8 +61,14 @@ struct LaneTrial {
     lane: usize,
     domain: Arc<dyn Domain>,
     n_rounds: u64,
+    /// The recorded rounds, ascending: after them the policy recommends a point.
+    recorded: Arc<Vec<u64>>,
     coming: AheadRound,
     named: VecDeque<u32>,
+    /// The recommended points after the named rounds that are recorded; `None` where the host finds it.
+    recommended: VecDeque<Option<u32>>,
+    /// Whether the lane has named the last round.
+    is_named: bool,
     /// Rounds that the lane has not been told.
     untold: Vec<LaneRound>,
     has_begun: bool,
@@ -92,14 +101,25 @@ impl DeviceTrials {
     /// Lets lanes play the rounds of all trials ahead, before the first round.
     ///
     /// * `first` — lane of the first trial
-    pub(super) fn go_ahead(&mut self, lanes: &Arc<Ahead>, domain: &Arc<dyn Domain>, first: usize, n_rounds: u64) {
+    /// * `recorded` — the recorded rounds, ascending
+    pub(super) fn go_ahead(
+        &mut self,
+        lanes: &Arc<Ahead>,
+        domain: &Arc<dyn Domain>,
+        first: usize,
+        n_rounds: u64,
+        recorded: &Arc<Vec<u64>>,
+    ) {
         let lane = |lane| LaneTrial {
             lanes: Arc::clone(lanes),
             lane,
             domain: Arc::clone(domain),
             n_rounds,
+            recorded: Arc::clone(recorded),
             coming: AheadRound::Screened,
             named: VecDeque::new(),
+            recommended: VecDeque::new(),
+            is_named: false,
             untold: Vec::new(),
             has_begun: false,
             leaves: false,
@@ -111,6 +131,8 @@ impl DeviceTrials {
             screen: None,
         };
         self.lanes = (first..first + self.lockstep.sources.len()).map(lane).collect();
+        let most = usize::try_from(n_rounds).unwrap_or(MOST_PENDING).min(MOST_PENDING);
+        self.lockstep.players.players.iter_mut().for_each(|player| player.pending.reserve(most));
     }
 
     /// Returns how many rounds all lanes have named beyond those that were played.
@@ -120,7 +142,6 @@ impl DeviceTrials {
 
     /// Plays rounds of the trial at a place that its lane has named.
     pub(super) fn play_named(&mut self, place: usize, rounds: Range<u64>, observer: &dyn Observer) -> Result<(), Error> {
-        self.lockstep.players.players[place].pending.reserve((rounds.end - rounds.start) as usize);
         for round in rounds {
             let Some(point) = self.lanes[place].named.pop_front() else { return Ok(()) };
             let point = self.lanes[place].count(point);
@@ -168,10 +189,9 @@ impl Trials for DeviceTrials {
     }
 
     fn row(&mut self, place: usize) -> Result<(Option<usize>, Self::Row), Error> {
-        if let Some(lane) = self.lanes.get_mut(place) {
-            lane.catch_up(&mut self.lockstep.players.players[place], false)?;
-        }
-        self.lockstep.row(place)
+        let Some(lane) = self.lanes.get_mut(place) else { return self.lockstep.row(place) };
+        let recommended = lane.recommended(&mut self.lockstep.players.players[place])?;
+        Ok(self.lockstep.row_of(place, recommended))
     }
 
     fn end(mut self) -> Result<(Counters, Vec<TrialEnd>), Error> {
@@ -232,14 +252,20 @@ impl LaneTrial {
             self.leaves = true;
             return AheadRound::Screened;
         };
-        let mut rounds = self.untold.clone();
+        let first = self.recorded.partition_point(|&recorded| recorded < round);
+        let asked = self.recorded[first..].iter().map(|recorded| recorded - round);
+        let asked = asked.take_while(|&at| at < factors.len() as u64);
+        let recorded = asked.fold(0, |bits, at| bits | 1 << (self.untold.len() as u64 + at));
+        let mut rounds = Vec::with_capacity(self.untold.len() + factors.len());
+        rounds.extend(&self.untold);
         rounds.extend(factors.iter().zip(noise).map(|(&least, (noise, added))| LaneRound::Open { least, noise, added }));
-        self.lanes.add(LaneJob { lane: self.lane, function, ridge, growth, clip, rounds });
+        self.lanes.add(LaneJob { lane: self.lane, function, ridge, growth, clip, rounds, recorded });
         AheadRound::Asked(factors.len())
     }
 
     /// Writes the point of the round if the lane names it; the host decides what the lane leaves to it.
     fn decide(&mut self, player: &mut Player, point: &mut usize) -> Result<(), Error> {
+        self.is_named = false;
         if let AheadRound::Asked(asked) = self.coming {
             self.coming = self.answer(asked)?.map_or(AheadRound::Decided, AheadRound::Named);
         }
@@ -257,6 +283,7 @@ impl LaneTrial {
 
     /// Counts a round that the lane has named; returns its point.
     fn count(&mut self, point: u32) -> usize {
+        self.is_named = true;
         self.n_named += 1;
         self.n_ahead += 1;
         self.changes += usize::from(self.last != Some(point));
@@ -289,6 +316,7 @@ impl LaneTrial {
         self.n_asked = if is_halted { (self.n_asked / 2).max(named.len()) } else { (2 * self.n_asked).min(MOST_ROUNDS) };
         self.untold.clear();
         self.named.extend(named);
+        self.recommended.extend(answer.recommended);
         Ok(self.named.pop_front())
     }
 
@@ -309,6 +337,26 @@ impl LaneTrial {
         match reward {
             Some(reward) => self.untold.push(LaneRound::Forced { point: point as u32, reward }),
             None => self.leaves = true,
+        }
+    }
+
+    /// Returns the point that the policy recommends after a recorded round, if the lane has named it; compares it in every 64th
+    /// trial.
+    ///
+    /// Where the lane has not, the policy is told all that it recommends from.
+    fn recommended(&mut self, player: &mut Player) -> Result<Option<usize>, Error> {
+        let named = if self.is_named { self.recommended.pop_front().flatten() } else { None };
+        if named.is_some() && !player.number.is_multiple_of(CHECKED) && player.pending.len() < MOST_PENDING {
+            return Ok(named.map(|point| point as usize));
+        }
+        self.catch_up(player, false)?;
+        let expected = player.policy.recommend();
+        match named.map(|point| point as usize) {
+            Some(point) if expected != Some(point) => Err(untrusted(format!(
+                "a device recommended point {point} in trial {}, and the host recommends {expected:?}",
+                player.number
+            ))),
+            _ => Ok(expected),
         }
     }
 

@@ -72,6 +72,7 @@ impl LockstepTrials {
     }
 
     /// Returns what is released of the play at this place, and counts its regret.
+    #[inline]
     pub(super) fn reward(&mut self, place: usize, round: u64, observer: &dyn Observer) -> Result<Released<Signal>, Error> {
         let (source, player, point) = (&mut self.sources[place], &self.players.players[place], self.players.points[place]);
         let query = self.players.query(place);
@@ -79,6 +80,15 @@ impl LockstepTrials {
         observer.released(Place { cell: self.cell, trial: player.number, round }, &query, &signal);
         source.count(point, player.set.as_deref());
         Ok(signal)
+    }
+
+    /// Returns the point of a trial, by its place, and what is measured of it with this recommended point.
+    pub(super) fn row_of(&self, place: usize, recommended: Option<usize>) -> (Option<usize>, [f64; 4]) {
+        let (source, [regret, cumulative, simple]) = (&self.sources[place], self.sources[place].counted);
+        let recommended = recommended.map_or(f64::NAN, |point| source.instance.regret(point));
+        // The plays of a product domain have no point index.
+        let point = self.players.players[place].plays.is_none().then_some(self.players.points[place]);
+        (point, [regret, cumulative, simple, recommended])
     }
 }
 
@@ -110,11 +120,7 @@ impl Trials for LockstepTrials {
     }
 
     fn row(&mut self, place: usize) -> Result<(Option<usize>, [f64; 4]), Error> {
-        let (source, [regret, cumulative, simple]) = (&self.sources[place], self.sources[place].counted);
-        let recommended = self.players.recommend(place)?.map_or(f64::NAN, |point| source.instance.regret(point));
-        // The plays of a product domain have no point index.
-        let point = self.players.players[place].plays.is_none().then_some(self.players.points[place]);
-        Ok((point, [regret, cumulative, simple, recommended]))
+        Ok(self.row_of(place, self.players.recommend(place)?))
     }
 
     fn end(mut self) -> Result<(Counters, Vec<TrialEnd>), Error> {

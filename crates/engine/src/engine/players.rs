@@ -77,8 +77,9 @@ impl Players {
     /// Returns the privatizer's query for the play at this place.
     pub(super) fn query(&self, place: usize) -> Query<'_> {
         let player = &self.players[place];
-        let query = player.policy.query(self.points[place]);
-        Query { release: query.release || player.ends_batch, ..query }
+        let mut query = player.policy.query(self.points[place]);
+        query.release |= player.ends_batch;
+        query
     }
 
     /// Updates the policy at this place with what was released of its play; [`Players::end_round`] must follow.

@@ -76,6 +76,7 @@ impl RewardSource {
     }
 
     /// Draws the reward of a play, and releases it.
+    #[inline]
     pub(super) fn released(&mut self, query: &Query<'_>, point: usize) -> Result<Released<Signal>, BadReward> {
         if let Some((noise, added)) = self.drawn.pop_front() {
             let reward = Raw::seal(self.instance.mean(point) + noise);

@@ -316,7 +316,7 @@ fn open_ahead(domain: &Arc<dyn Domain>, parts: &mut [WidePart]) -> Option<Arc<Ah
     let lanes = domain.open_ahead(n_lanes, most_rounds)?;
     let mut first = 0;
     for part in &mut suited {
-        part.recorder.trials.go_ahead(&lanes, domain, first, part.rounds);
+        part.recorder.trials.go_ahead(&lanes, domain, first, part.rounds, &part.recorded);
         first += part.recorder.n_trials();
     }
     Some(lanes)

@@ -12,7 +12,8 @@ pub struct FactorGrowth {
 }
 
 impl FactorGrowth {
-    /// Largest gain for which the form holds: more than that of 128 points, each played 4096 times, at a ridge of 1e-10 of the prior variance.
+    /// Largest gain for which the form holds: more than that of 128 points, each played 4096 times, at a ridge of 1e-10 of the
+    /// prior variance.
     pub const MOST_GAIN: f64 = 4096.0;
 
     /// Returns the form with these factors at no gain and at [`FactorGrowth::MOST_GAIN`].

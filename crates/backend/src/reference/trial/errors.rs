@@ -86,7 +86,7 @@ pub struct Distance {
 }
 
 /// Magnitudes of the rounding errors of a loop.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Default)]
 pub struct LoopErrors {
     prior: f64,
     ridge: f64,
@@ -108,18 +108,7 @@ pub struct LoopErrors {
 impl LoopErrors {
     /// Creates the errors of a prior.
     pub fn new(prior: f64, ridge: f64, depth: f64) -> Self {
-        Self {
-            prior,
-            ridge,
-            depth,
-            observations: 0.0,
-            rotated: 0.0,
-            mean: 0.0,
-            steps: 0.0,
-            weights: 0.0,
-            gain: 0.0,
-            gain_error: 0.0,
-        }
+        Self { prior, ridge, depth, ..Self::default() }
     }
 
     /// Bounds the diagonal of the factored matrix.
@@ -256,16 +245,11 @@ impl LoopErrors {
     }
 }
 
-/// Returns the natural logarithm of a number from 1 to 2^128, in the steps of a shader, which has none in f64: exact halvings, then
+/// Returns the natural logarithm of a number from 1 to 2^64, in the steps of a shader, which has none in f64: exact halvings, then
 /// the series of `2 atanh((x - 1) / (x + 1))`.
 fn logarithm(number: f64) -> f64 {
     let (mut x, mut halvings) = (number, 0.0);
-    for _ in 0..16 {
-        if 256.0 <= x {
-            (x, halvings) = (x * 0.003_906_25, halvings + 8.0);
-        }
-    }
-    for _ in 0..8 {
+    for _ in 0..64 {
         if std::f64::consts::SQRT_2 < x {
             (x, halvings) = (0.5 * x, halvings + 1.0);
         }

@@ -178,8 +178,7 @@ impl LoopTrial {
             let apart = square.sqrt() + 2.0 * distance.deviation_rounding;
             let of_deviation = one.deviation - first.deviation;
             let of_variance = most * distance.share * (apart + 0.5 * of_deviation.abs());
-            let error =
-                distance.mean * apart + of_variance + of_factor * of_deviation.abs() + one.rounding + first.rounding;
+            let error = distance.mean * apart + of_variance + of_factor * of_deviation.abs() + one.rounding + first.rounding;
             let difference = (one.found.mean - first.found.mean) + beta * of_deviation;
             [difference - error, difference + error]
         };
