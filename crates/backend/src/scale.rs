@@ -3,6 +3,7 @@
 use super::playable::playable;
 use privateer_gp::score::{Basis, Candidates, tie_margin};
 use privateer_numerics::{linalg, vectorised};
+use std::sync::OnceLock;
 
 /// Magnitudes of a shared basis.
 #[derive(Debug, Clone, Default)]
@@ -17,6 +18,8 @@ pub struct Scale {
     pub largest: Vec<f64>,
     /// Largest `|h(x)|` of the features.
     pub norm: f64,
+    /// Largest prior variance, once it is asked for.
+    largest_prior: OnceLock<f64>,
 }
 
 impl Scale {
@@ -40,7 +43,8 @@ impl Scale {
                     prior.push(table.residual[point] + square);
                 }
                 let error = 4.0 * (table.n_features as f64 + 8.0) * f64::EPSILON;
-                Self { prior, residual: table.residual.clone(), prior_error: error, largest, norm: norm.sqrt() * (1.0 + error) }
+                let (residual, norm) = (table.residual.clone(), norm.sqrt() * (1.0 + error));
+                Self { prior, residual, prior_error: error, largest, norm, largest_prior: OnceLock::new() }
             }
         }
     }
@@ -67,7 +71,12 @@ impl Scale {
         out.points.clear();
         let points = || playable(self.prior.len(), subset);
         let score = |point: u32| beta * self.prior[point as usize].max(0.0).sqrt();
-        let best = points().map(score).fold(f64::NEG_INFINITY, f64::max);
+        let best = if subset.is_none() && 0.0 <= beta {
+            // Every trial over the basis asks; the best score is that of the largest prior.
+            beta * self.largest_prior.get_or_init(|| self.prior.iter().copied().fold(0.0, f64::max)).sqrt()
+        } else {
+            points().map(score).fold(f64::NEG_INFINITY, f64::max)
+        };
         // The relative error of a square root is at most that of its square.
         let error = (self.prior_error + 4.0 * f64::EPSILON) * best.abs();
         let tie = tie_margin(best);
