@@ -1,18 +1,20 @@
 //! What the host pays for rounds that a device plays ahead, in CPU time of the pool's threads a trial-round.
 //!
-//! The device answers with the points that the CPU chose and recommended in the same run before, so that it takes no time of its own, and no
-//! driver takes part. Bytes are compared. `cargo bench --bench ahead -- SPEC TRIALS FEWER MORE [KEY=VALUE...]` plays FEWER and
+//! The device answers with the points that the CPU chose and recommended in the same run before, and with the ends of functions that it was
+//! asked for before, so that it takes no time of its own from the second run on; no driver takes part. Bytes are compared.
+//! `cargo bench --bench ahead -- SPEC TRIALS FEWER MORE [KEY=VALUE...]` plays FEWER and
 //! MORE rounds three times each, on one thread: the difference leaves out what a trial costs once.
 
 use privateer::engine::{Observer, Options, Preparation, Quantity, Stop, Trace, Unit, run};
 use privateer::env::DataFolder;
 use privateer::run::thread_pool;
 use privateer::spec::Sweep;
-use privateer_backend::device::{Device, DeviceLanes, DeviceRounds, LoopDomain, Precision, Tables};
+use privateer_backend::device::{Device, DeviceLanes, DeviceRounds, FunctionEnds, LoopDomain, Precision, Tables};
 use privateer_backend::reference::ReferenceDevice;
 use privateer_backend::{Backend, BackendError, Batched, Counters, Cpu, LaneAnswer, LaneJob};
 use privateer_config::error::Error;
 use privateer_gp::score::Basis;
+use privateer_gp::{FunctionValues, KernelSum};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -24,6 +26,17 @@ struct Played {
     points: Vec<Vec<[u32; 2]>>,
     /// First trial of the lanes that are opened next.
     next: AtomicUsize,
+}
+
+/// Where functions are largest and least, by the weight of their first centre.
+type Ends = BTreeMap<u64, FunctionEnds>;
+static ENDS: Mutex<Ends> = Mutex::new(BTreeMap::new());
+
+fn ends(sum: &Arc<KernelSum>) -> FunctionEnds {
+    let all = FunctionValues::Sum(Arc::clone(sum)).all();
+    let by = |a: &usize, b: &usize| all[*a].total_cmp(&all[*b]);
+    let ends = [(0..all.len()).max_by(by), (0..all.len()).min_by(by)].map(|end| end.expect("points"));
+    FunctionEnds { values: ends.map(|end| all[end]), error: 1e-12, points: ends.map(|end| end as u32).to_vec() }
 }
 
 /// A device whose lanes know what is played.
@@ -63,6 +76,12 @@ impl Device for Prompter {
 }
 
 impl DeviceRounds for PromptedRounds {
+    fn evaluate(&self, sums: &[Arc<KernelSum>]) -> Result<Vec<Option<FunctionEnds>>, BackendError> {
+        let mut known = ENDS.lock().expect("no panic");
+        let key = |sum: &KernelSum| sum.centres().first().map_or(0, |(_, weight)| weight.to_bits());
+        Ok(sums.iter().map(|sum| Some(known.entry(key(sum)).or_insert_with(|| ends(sum)).clone())).collect())
+    }
+
     fn lanes(&self, n_lanes: usize, _n_streaks: usize) -> Result<Option<Box<dyn DeviceLanes>>, BackendError> {
         let first = self.0.next.fetch_add(n_lanes, Ordering::Relaxed);
         let (played, rounds) = (Arc::clone(&self.0), vec![0; n_lanes]);

@@ -100,7 +100,7 @@ fn lane_distance() -> LaneDistance {
     let unit = HIGHER_ORDERS * U;
     let weights = num[WEIGHTS] + abs(num[COEFFICIENT]) * num[DIRECTION_SIZE];
     return LaneDistance(
-        2.0lf * HIGHER_ORDERS * (num[MEAN_ERROR] + of_streak(k)),
+        2.0lf * HIGHER_ORDERS * (num[MEAN_ERROR] + of_streak(k)) + num[OF_REWARDS] * kriging(),
         2.0lf * HIGHER_ORDERS * share,
         unit * 4.0lf * (depth + 3.0lf) * weights,
         unit * prior * (4.0lf * (depth + k + 8.0lf) + 20.0lf),
@@ -560,7 +560,7 @@ fn recommend(answer: u32) {
 @compute @workgroup_size(THREADS)
 fn begin(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) index: u32) {
     let job = group.x * (JOB_HEADER + 3u * sizes.n_rounds);
-    if (jobs[job + 3u] == 0.0lf) {
+    if (jobs[job + 3u] < 0.0lf) {
         return;
     }
     enter(u32(jobs[job]), index);
@@ -580,6 +580,7 @@ fn begin(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_inde
     }
     if (thread == 0u) {
         set_number(RIDGE, jobs[job + 4u]);
+        set_number(OF_VALUES, jobs[job + 3u]);
         set_number(TILES_VARIANCE, domain[D_PRIOR_ERROR] * domain[D_PRIOR]);
     }
     for (var x = thread; x < TILE * sizes.n_tiles; x += THREADS) {
@@ -660,6 +661,8 @@ fn play(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
             let kept = select(seen, jobs[job + 5u], seen < jobs[job + 5u]);
             let released = select(kept, jobs[job + 6u], jobs[job + 6u] < kept) + jobs[at + 2u];
             num[REWARD] = select(released, jobs[at + 1u], beta < 0.0lf);
+            let rounded = num[OF_VALUES] + 4.0lf * U * (abs(seen) + abs(released));
+            num[OF_REWARDS] = select(num[OF_REWARDS], larger(num[OF_REWARDS], rounded), 0.0lf <= beta && 0.0lf < num[OF_VALUES]);
             played[answer + PLAYED_HEADER + k] = u32(of_point(2u, x));
         }
         n_played = k + 1u;

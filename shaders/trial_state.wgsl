@@ -44,8 +44,8 @@ struct LoopSizes {
 @group(0) @binding(17) var<storage, read_write> lane_numbers: array<Real>;
 // lanes x 5 x tiles x TILE: p, mean, variance, its error, and the function.
 @group(0) @binding(18) var<storage, read_write> lane_planes: array<Real>;
-// Jobs: lane, rounds, stamp, whether it begins, ridge, clip range, the lane that holds the function, slope and offset of the
-// exploration factor, rounds with a recommendation as bits; then exploration factor at no information gain, noise and what a
+// Jobs: lane, rounds, stamp, error of the function's values if it begins (else -1), ridge, clip range, the lane that holds the function,
+// slope and offset of the exploration factor, rounds with a recommendation as bits; then exploration factor at no information gain, noise and what a
 // mechanism adds, of each round (`play`).
 @group(0) @binding(19) var<storage, read> jobs: array<Real>;
 // Jobs x (stamp, rounds played, status, tiles visited; actions; recommended points, in order). A job that was paused goes on in
@@ -108,6 +108,9 @@ const GAIN: u32 = 24u;
 const GAIN_ERROR: u32 = 25u;
 const SLOPE: u32 = 26u;
 const OFFSET: u32 = 27u;
+// Bound on the distance of the function's values, and of any reward so far, from the host's.
+const OF_VALUES: u32 = 30u;
+const OF_REWARDS: u32 = 31u;
 
 var<workgroup> num: array<Real, 32>;
 var<workgroup> vector: array<Real, MOST_VISITED>;

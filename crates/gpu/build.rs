@@ -49,7 +49,7 @@ mod gpu {
 
     const BOTH: &[(&str, &str)] = &[("f32", "f32"), ("f64", "f64")];
 
-    const SHADERS: [Shader; 11] = [
+    const SHADERS: [Shader; 12] = [
         Shader { name: "arithmetic", types: BOTH, reduces: false },
         Shader { name: "product", types: BOTH, reduces: false },
         Shader { name: "gram", types: &[("f32", "f32"), ("f64", "f32"), ("f64", "f64")], reduces: false },
@@ -60,6 +60,7 @@ mod gpu {
         Shader { name: "update", types: BOTH, reduces: true },
         Shader { name: "list", types: BOTH, reduces: true },
         Shader { name: "select", types: BOTH, reduces: true },
+        Shader { name: "functions", types: &[("f64", "f64")], reduces: false },
         Shader { name: "trial", types: &[("f64", "f64")], reduces: false },
     ];
 

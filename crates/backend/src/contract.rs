@@ -2,6 +2,7 @@
 
 use crate::cpu::screens_set;
 use crate::{Ahead, BackendError};
+use privateer_gp::KernelSum;
 use privateer_gp::score::{Basis, Candidates, TrialScore};
 use std::fmt;
 use std::sync::Arc;
@@ -51,6 +52,16 @@ pub trait Domain: Send + Sync {
     /// * `n_rounds` — most rounds of a trial
     fn open_ahead(&self, _n_lanes: usize, _n_rounds: u64) -> Option<Arc<Ahead>> {
         None
+    }
+
+    /// Returns the first points of the largest and of the least value of sums of kernels, for lanes that begin with them later.
+    ///
+    /// `None` for a sum that the host must evaluate.
+    ///
+    /// # Errors
+    /// If a device gives wrong values.
+    fn ends_of(&self, sums: &[Arc<KernelSum>]) -> Result<Vec<Option<[usize; 2]>>, BackendError> {
+        Ok(vec![None; sums.len()])
     }
 
     /// Opens a screen on the processor for one trial, for rounds that lanes leave to the host.

@@ -9,6 +9,7 @@
 use super::contract::Apart;
 use super::{Ahead, Backend, Counters, Cpu, Domain, Screen, Together, UpdateKind};
 use crate::BackendError;
+use privateer_gp::KernelSum;
 use privateer_gp::score::{Basis, Candidates, TrialScore};
 use std::collections::BTreeSet;
 use std::fmt;
@@ -132,6 +133,10 @@ impl Domain for Arc<FallbackShared> {
 
     fn open_ahead(&self, n_lanes: usize, n_rounds: u64) -> Option<Arc<Ahead>> {
         self.device_in_use().and_then(|device| device.open_ahead(n_lanes, n_rounds))
+    }
+
+    fn ends_of(&self, sums: &[Arc<KernelSum>]) -> Result<Vec<Option<[usize; 2]>>, BackendError> {
+        self.device_in_use().map_or_else(|| Ok(vec![None; sums.len()]), |device| device.ends_of(sums))
     }
 
     fn open_on_host(&self) -> Box<dyn Screen> {

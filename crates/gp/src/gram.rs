@@ -41,6 +41,12 @@ impl KernelGram {
         Some(Self::new(blurred, points).with_row_term(row_term))
     }
 
+    /// Returns the boxes of the points; `None` where columns are added one after the other.
+    fn plane_sums(&self) -> Option<&PlaneSums> {
+        let sums = || self.sums.get_or_init(|| self.kernel.plane_sums(&self.points).map(Arc::new));
+        (self.row_term == 0.0).then(sums)?.as_deref()
+    }
+
     /// Adds `row_term` >= 0 to the covariance of a row with itself.
     ///
     /// Rows are compared by index, not by coordinates.
@@ -85,10 +91,13 @@ impl GramSource for KernelGram {
     }
 
     fn add_columns(&self, centres: &[(usize, f64)], out: &mut [f64]) {
-        let sums = || self.sums.get_or_init(|| self.kernel.plane_sums(&self.points).map(Arc::new)).as_ref();
-        if self.row_term != 0.0 || !sums().is_some_and(|sums| sums.add(centres, out)) {
+        if !self.plane_sums().is_some_and(|sums| sums.add(centres, out)) {
             add_each_column(self, centres, out);
         }
+    }
+
+    fn evaluates_columns(&self) -> bool {
+        self.plane_sums().is_none()
     }
 
     fn form(&self) -> Option<KernelForm> {

@@ -6,6 +6,7 @@
 pub mod features;
 mod gram;
 pub mod kernel;
+mod kernel_sum;
 pub mod nystrom;
 mod points;
 pub mod posterior;
@@ -18,6 +19,7 @@ pub mod special;
 pub mod truncation;
 
 pub use gram::{KernelGram, TableGram, tabulated};
+pub use kernel_sum::{FunctionValues, KernelSum};
 pub use points::{Points, grid_axis};
 pub use product::{Plays, ProductDomain};
 pub use readings::TrainReadings;

@@ -110,15 +110,12 @@ pub enum Weights {
     Simplex,
 }
 
-/// Draws `f = Σ_i a_i k(x_i, ·)` with `n_centres` uniform centres (with replacement).
+/// Draws uniform centres (with replacement), each a point's index, and their weights.
 ///
-/// A centre uses two words: its index, then its weight. A domain without points gives the empty function and uses no
-/// word.
-pub fn rkhs_function(gram: &dyn GramSource, n_centres: usize, weights: Weights, stream: &mut Stream) -> RkhsFunction {
-    let n_points = gram.n_points();
-    let mut values = vec![0.0; n_points];
+/// A centre uses two words: its index, then its weight. A domain without points has none and uses no word.
+pub fn rkhs_centres(n_points: usize, n_centres: usize, weights: Weights, stream: &mut Stream) -> Vec<(usize, f64)> {
     if n_points == 0 {
-        return RkhsFunction { values, norm: 0.0 };
+        return Vec::new();
     }
     let weight = |stream: &mut Stream| match weights {
         Weights::Uniform => stream.uniform_in(-1.0, 1.0),
@@ -130,6 +127,13 @@ pub fn rkhs_function(gram: &dyn GramSource, n_centres: usize, weights: Weights, 
         let sum: f64 = centres.iter().map(|(_, weight)| weight).sum();
         centres.iter_mut().for_each(|(_, weight)| *weight /= sum.max(f64::MIN_POSITIVE));
     }
+    centres
+}
+
+/// Draws `f = Σ_i a_i k(x_i, ·)` with the centres of [`rkhs_centres`].
+pub fn rkhs_function(gram: &dyn GramSource, n_centres: usize, weights: Weights, stream: &mut Stream) -> RkhsFunction {
+    let mut values = vec![0.0; gram.n_points()];
+    let centres = rkhs_centres(gram.n_points(), n_centres, weights, stream);
     gram.add_columns(&centres, &mut values);
     // a^T K a = Σ_i a_i f(x_i); rounding can leave a tiny negative number.
     let square: f64 = centres.iter().map(|&(centre, coefficient)| coefficient * values[centre]).sum();

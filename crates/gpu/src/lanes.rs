@@ -2,13 +2,15 @@
 
 use super::buffers::{filled, storage, uniform, upload};
 use super::device::{Dispatch, GpuShared, run};
+use super::functions::{self, MadeFunctions};
 use super::layout;
 use super::pipeline::{Pass, Pipeline};
 use super::readback::{Pending, Staging, guarded};
-use privateer_backend::device::{DeviceLanes, DeviceRounds, LoopDomain, MOST_VISITED, Precision, TILE};
+use privateer_backend::device::{DeviceLanes, DeviceRounds, FunctionEnds, LoopDomain, MOST_VISITED, Precision, TILE};
 use privateer_backend::{BackendError, LaneAnswer, LaneJob, LaneRound, MOST_ROUNDS};
 use privateer_gp::posterior::REBUILD_EVERY;
 use privateer_gp::score::FactorGrowth;
+use privateer_gp::{FunctionValues, KernelSum};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -69,6 +71,7 @@ pub struct GpuRounds {
     n_features: usize,
     features: wgpu::Buffer,
     constants: wgpu::Buffer,
+    functions: Arc<MadeFunctions>,
 }
 
 impl GpuRounds {
@@ -77,11 +80,15 @@ impl GpuRounds {
         let n_features = domain.table.n_features;
         let features = filled(shared, "features by tiles", &domain.tiled_features())?;
         let constants = filled(shared, "domain", &domain.constants())?;
-        Ok(Self { shared: Arc::clone(shared), domain, n_features, features, constants })
+        Ok(Self { shared: Arc::clone(shared), domain, n_features, features, constants, functions: Arc::default() })
     }
 }
 
 impl DeviceRounds for GpuRounds {
+    fn evaluate(&self, sums: &[Arc<KernelSum>]) -> Result<Vec<Option<FunctionEnds>>, BackendError> {
+        functions::evaluate(&self.shared, &self.domain, &self.functions, sums)
+    }
+
     fn lanes(&self, n_lanes: usize, n_streaks: usize) -> Result<Option<Box<dyn DeviceLanes>>, BackendError> {
         let (shared, m) = (&self.shared, self.n_features);
         let sizes = LaneSizes::new(&self.domain, m, n_streaks);
@@ -136,7 +143,8 @@ impl DeviceRounds for GpuRounds {
             jobs,
             played,
             stamp: 0,
-            functions: vec![0; n_lanes],
+            made: Arc::clone(&self.functions),
+            functions: vec![(0, 0.0); n_lanes],
             uploaded: BTreeMap::new(),
             in_flight: None,
             bytes: (0, 0),
@@ -156,9 +164,10 @@ pub struct GpuLanes {
     played: wgpu::Buffer,
     staging: Staging,
     stamp: u32,
-    /// The lane of which each lane reads its function, and functions with the lane that holds them, by address.
-    functions: Vec<usize>,
-    uploaded: BTreeMap<usize, (Arc<Vec<f64>>, usize)>,
+    made: Arc<MadeFunctions>,
+    /// The lane of which each lane reads its function, with the error of its values; and functions with both, by address.
+    functions: Vec<(usize, f64)>,
+    uploaded: BTreeMap<usize, (FunctionValues, (usize, f64))>,
     /// The submission under way, and its jobs.
     in_flight: Option<(Pending, wgpu::SubmissionIndex, Vec<AskedRounds>)>,
     bytes: (u64, u64),
@@ -184,9 +193,9 @@ impl GpuLanes {
     fn packed(&self, jobs: &[LaneJob], most: usize) -> Vec<f64> {
         let mut packed = vec![0.0; jobs.len() * (JOB_HEADER + ROUND_NUMBERS * most)];
         for (job, packed) in jobs.iter().zip(packed.chunks_exact_mut(JOB_HEADER + ROUND_NUMBERS * most)) {
-            let begins = f64::from(u8::from(job.function.is_some()));
+            let (function, error) = self.functions[job.lane];
+            let (function, begins) = (function as f64, if job.function.is_some() { error } else { -1.0 });
             let (low, high) = (job.clip.0.max(-f64::MAX), job.clip.1.min(f64::MAX));
-            let function = self.functions[job.lane] as f64;
             let (lane, n_rounds, stamp) = (job.lane as f64, job.rounds.len() as f64, f64::from(self.stamp));
             let FactorGrowth { slope, offset } = job.growth;
             let recorded = [job.recorded & u64::from(u32::MAX), job.recorded >> 32].map(|bits| bits as f64);
@@ -207,18 +216,28 @@ impl GpuLanes {
 impl DeviceLanes for GpuLanes {
     fn send(&mut self, jobs: &[LaneJob]) -> Result<(), BackendError> {
         self.stamp = self.stamp.checked_add(1).unwrap_or(1);
+        let mut copies = Vec::new();
         for job in jobs {
             let Some(function) = &job.function else { continue };
-            let key = Arc::as_ptr(function).addr();
-            if !self.uploaded.contains_key(&key) {
-                let tiled = self.domain.tiled(function);
-                let offset = 8 * ((job.lane * LANE_PLANES + LANE_PLANES - 1) * self.stride) as u64;
-                upload(&self.shared, &self.planes, offset, bytemuck::cast_slice(&tiled))?;
-                self.bytes.0 += size_of_val(&tiled[..]) as u64;
-            }
             // A function that is held keeps its address.
-            let (_, holder) = self.uploaded.entry(key).or_insert_with(|| (Arc::clone(function), job.lane));
-            self.functions[job.lane] = *holder;
+            let key = functions::address(function);
+            if !self.uploaded.contains_key(&key) {
+                let offset = 8 * ((job.lane * LANE_PLANES + LANE_PLANES - 1) * self.stride) as u64;
+                let made = functions::of(&self.made, function);
+                let error = made.as_ref().map_or(0.0, |made| made.error);
+                let bytes = if let Some(made) = made {
+                    copies.push((made.values, made.offset, offset));
+                    made.bytes
+                } else {
+                    // Nothing reads beyond the last point.
+                    let tiled = &self.domain.tiled(&function.all())[..self.domain.n_points()];
+                    upload(&self.shared, &self.planes, offset, bytemuck::cast_slice(tiled))?;
+                    (size_of_val(tiled) as u64, 0)
+                };
+                self.bytes = (self.bytes.0 + bytes.0, self.bytes.1 + bytes.1);
+                self.uploaded.insert(key, (function.clone(), (job.lane, error)));
+            }
+            self.functions[job.lane] = self.uploaded[&key].1;
         }
         let asked: Vec<AskedRounds> =
             jobs.iter().map(|job| AskedRounds { n_rounds: job.rounds.len(), recorded: job.recorded }).collect();
@@ -233,6 +252,9 @@ impl DeviceLanes for GpuLanes {
             let mut encoder = device.create_command_encoder(&wgpu::CommandEncoderDescriptor { label: None });
             let [begin, play]: [Dispatch<'_>; 2] =
                 [&self.passes[0], &self.passes[1]].map(|(pipeline, bound)| (pipeline, bound, [jobs.len() as u32, 1]));
+            for (values, from, to) in &copies {
+                encoder.copy_buffer_to_buffer(values, *from, &self.planes, *to, Some(8 * self.stride as u64));
+            }
             run(&mut encoder, [&begin].into_iter().filter(|_| begins).chain([&play; DISPATCHES]));
             let pending = self.staging.schedule(&mut encoder, &[(&self.played, 0, bytes)]);
             (pending, self.shared.queue.submit([encoder.finish()]))

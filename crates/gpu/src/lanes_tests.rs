@@ -7,6 +7,7 @@ use privateer_backend::device::{DeviceRounds, LoopDomain};
 use privateer_backend::reference::cases::{CaseDraws, TestBasis, doubled};
 use privateer_backend::reference::trial::LoopTrial;
 use privateer_backend::{LaneAnswer, LaneJob, LaneRound, MOST_ROUNDS};
+use privateer_gp::FunctionValues;
 use privateer_gp::score::{Basis, FactorGrowth, FeatureTable};
 use std::sync::Arc;
 
@@ -113,7 +114,7 @@ impl Trials {
                         .filter(|k| Self::is_recorded(plays[lane].actions.len() + k))
                         .fold(0, |bits, k| bits | 1 << k),
                     lane,
-                    function: plays[lane].actions.is_empty().then(|| Arc::clone(&self.functions[lane])),
+                    function: plays[lane].actions.is_empty().then(|| FunctionValues::Listed(Arc::clone(&self.functions[lane]))),
                     ridge: self.ridge,
                     growth: self.growth,
                     clip: (-0.8, 0.9),

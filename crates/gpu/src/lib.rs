@@ -12,6 +12,7 @@ mod buffers;
 mod ceilings;
 mod clock;
 mod device;
+mod functions;
 mod lanes;
 mod layout;
 mod made;
@@ -22,6 +23,8 @@ mod slots;
 mod tables;
 mod workgroup;
 
+#[cfg(test)]
+mod functions_tests;
 #[cfg(test)]
 mod lanes_tests;
 #[cfg(test)]

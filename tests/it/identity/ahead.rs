@@ -162,11 +162,63 @@ fn wrong_lanes_are_found() {
     }
 }
 
+/// Functions of which the host draws no value: sums of kernels over more points than a covariance is a table of.
+fn undrawn(kernel: &str, domain: &str, privacy: &str, ridge: &str) -> String {
+    let domain = format!("{{ kind = \"random\", points = 2100, {domain} }}");
+    let text = spec(&domain, privacy, ridge, &constant(1.0), "\"log\"");
+    let text = text.replace("\"quadrature-fourier\", nodes = 5", "\"random-fourier\", features = 16");
+    let text = text.replace("\"qff-gp-ucb\"", "\"igp-ucb\"");
+    text.replace("{ kind = \"squared-exponential\", lengthscale = 0.5 }", kernel)
+}
+
+/// Functions that go up as centres and weights write the bytes of the CPU, with few bytes up; also where rounds are left to the host.
+#[test]
+fn functions_that_are_not_drawn_write_the_bytes_of_the_cpu() {
+    let halts = Replacement {
+        shader: "trial",
+        from: "is_done = u32(count == 1u);",
+        to: "is_done = u32(count == 1u); if (u32(num[OBSERVATIONS]) % 20u == 7u) { status = UNDECIDED; }",
+    };
+    let laplace = "mechanism = \"laplace\"\nepsilon = 2.0\nclip = [-3.0, 3.0]";
+    let matern = |nu: f64| format!("{{ kind = \"matern\", nu = {nu:?}, lengthscale = 0.4 }}");
+    let specs = [
+        undrawn(&matern(2.5), "dimension = 2", "mechanism = \"none\"", "0.01"),
+        undrawn(&matern(1.5), "dimension = 1", laplace, "0.01"),
+        undrawn(&matern(0.5), "dimension = 2", "mechanism = \"none\"", "0.1"),
+        undrawn("{ kind = \"squared-exponential\", lengthscale = 0.5 }", "dimension = 3", laplace, "1e-4"),
+    ];
+    for (fault, text) in [vec![], vec![halts]].into_iter().flat_map(|fault| specs.iter().map(move |text| (fault.clone(), text))) {
+        let Some(gpu) = gpu(fault) else { return };
+        let found = on_the_device(&gpu, text, None).expect("a run");
+        println!("{:?}", found.counters);
+        assert!(found.bits() == ran(text).bits(), "other bytes on\n{text}");
+        assert!(found.counters.sent < 2 * 8 * 2100 * TRIALS, "{} bytes up", found.counters.sent);
+    }
+}
+
+/// A device whose values are off, or that leaves points out, ends the run.
+#[test]
+fn wrong_functions_are_found() {
+    let text = undrawn("{ kind = \"matern\", nu = 2.5, lengthscale = 0.4 }", "dimension = 2", "mechanism = \"none\"", "0.01");
+    let all = "x < shape.n_points; x += THREADS";
+    for (from, to) in [("= sum;", "= sum * 1.0000001lf;"), (all, "x < shape.n_points / 2u; x += THREADS")] {
+        let Some(gpu) = gpu(vec![Replacement { shader: "functions", from, to }]) else { return };
+        match on_the_device(&gpu, &text, None) {
+            Err(error @ Error::Untrusted { .. }) => println!("{to}: {error}"),
+            other => panic!("{to}: {:?}", other.map(|ran| ran.counters)),
+        }
+    }
+}
+
 #[test]
 fn a_device_lost_while_it_plays_ahead_changes_no_byte() {
-    for beta in [&constant(2.0), ORDER] {
+    let matern = "{ kind = \"matern\", nu = 2.5, lengthscale = 0.4 }";
+    for text in [
+        spec(GRID, "mechanism = \"none\"", "0.01", &constant(2.0), "\"log\""),
+        spec(GRID, "mechanism = \"none\"", "0.01", ORDER, "\"log\""),
+        undrawn(matern, "dimension = 2", "mechanism = \"none\"", "0.01"),
+    ] {
         let Some(gpu) = gpu(Vec::new()) else { return };
-        let text = spec(GRID, "mechanism = \"none\"", "0.01", beta, "\"log\"");
         assert!(lost_in_the_middle(gpu, &text, Options::default()) == ran(&text).bits());
     }
 }

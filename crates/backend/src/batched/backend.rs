@@ -4,10 +4,11 @@ use super::lanes::Lanes;
 use super::screen::BatchedScreen;
 use super::shared::BatchedShared;
 use crate::BackendError;
-use crate::device::{Device, Precision};
+use crate::device::{Device, FunctionEnds, Precision};
 use crate::precision::{F64Rate, ScreenedBasis};
 use crate::scale::Scale;
 use crate::{Ahead, Backend, Band, Domain, Screen, Together, UpdateKind};
+use privateer_gp::KernelSum;
 use privateer_gp::score::Basis;
 use std::sync::{Arc, OnceLock};
 
@@ -114,6 +115,16 @@ impl Domain for Arc<BatchedShared> {
 
     fn open_ahead(&self, n_lanes: usize, n_rounds: u64) -> Option<Arc<Ahead>> {
         self.lanes_ahead(n_lanes, n_rounds)
+    }
+
+    fn ends_of(&self, sums: &[Arc<KernelSum>]) -> Result<Vec<Option<[usize; 2]>>, BackendError> {
+        let settled = |(ends, sum): (Option<FunctionEnds>, &Arc<KernelSum>)| ends.map(|ends| ends.settled(sum)).transpose();
+        match self.rounds_ahead().map(|rounds| rounds.evaluate(sums)) {
+            Some(Ok(ends)) => ends.into_iter().zip(sums).map(settled).collect(),
+            Some(Err(error)) if !error.can_be_replaced() => Err(error),
+            // The screens meet the same device, and say what happened.
+            _ => Ok(vec![None; sums.len()]),
+        }
     }
 
     fn open_on_host(&self) -> Box<dyn Screen> {

@@ -35,8 +35,8 @@ pub struct BatchedShared {
 }
 
 impl BatchedShared {
-    /// Opens lanes that play whole rounds; where they do not fit, the device screens every round.
-    pub(super) fn lanes_ahead(&self, n_lanes: usize, n_rounds: u64) -> Option<Arc<Ahead>> {
+    /// Returns the basis for lanes that play whole rounds; `None` where the device screens every round.
+    pub(super) fn rounds_ahead(&self) -> Option<&dyn DeviceRounds> {
         if !self.goes_ahead || MOST_POINTS_AHEAD < self.basis.n_points() {
             return None;
         }
@@ -44,7 +44,12 @@ impl BatchedShared {
             let domain = LoopDomain::new(&self.basis)?;
             self.device.rounds(Arc::new(domain)).ok().flatten()
         };
-        let rounds = self.rounds.get_or_init(stored).as_ref()?;
+        self.rounds.get_or_init(stored).as_deref()
+    }
+
+    /// Opens lanes that play whole rounds; where they do not fit, the device screens every round.
+    pub(super) fn lanes_ahead(&self, n_lanes: usize, n_rounds: u64) -> Option<Arc<Ahead>> {
+        let rounds = self.rounds_ahead()?;
         let n_streaks = usize::try_from(n_rounds).unwrap_or(usize::MAX).clamp(1, MOST_STREAKS);
         let lanes = rounds.lanes(n_lanes, n_streaks).ok().flatten()?;
         Some(Arc::new(Ahead::new(lanes)))

@@ -97,6 +97,11 @@ impl LoopDomain {
         self.order.places.get(point as usize).map_or(0, |&(tile, at)| tile * TILE as u32 + at)
     }
 
+    /// Returns the point at a place in the order of the tiles.
+    pub fn point(&self, position: u32) -> Option<u32> {
+        self.order.points.get(position as usize).copied()
+    }
+
     /// Returns values of the points in the order of the tiles; the last tile repeats its last point.
     pub fn tiled(&self, values: &[f64]) -> Vec<f64> {
         self.order.points.iter().map(|&point| values[point as usize]).collect()

@@ -24,4 +24,4 @@ pub use tables::{
     feature_columns, features_base, features_error, gram_base, gram_columns, kernel_error, no_form,
 };
 pub use types::{Answer, CAPACITY, DeviceBand, NewMean, Precision, SlotWork, Start, Visit};
-pub use whole::{DeviceLanes, DeviceRounds};
+pub use whole::{DeviceLanes, DeviceRounds, FunctionEnds};

@@ -5,6 +5,7 @@
 
 use crate::BackendError;
 use privateer_gp::score::FactorGrowth;
+use privateer_gp::{FunctionValues, KernelSum};
 use std::sync::Arc;
 
 /// Largest number of rounds of a job.
@@ -39,8 +40,8 @@ pub enum LaneRound {
 pub struct LaneJob {
     /// The lane.
     pub lane: usize,
-    /// The function at every point, for a trial that begins.
-    pub function: Option<Arc<Vec<f64>>>,
+    /// The function, for a trial that begins.
+    pub function: Option<FunctionValues>,
     /// Ridge of the trial's model, above 0.
     pub ridge: f64,
     /// How the exploration factor grows.
@@ -68,8 +69,47 @@ pub struct LaneAnswer {
     pub tiles: u32,
 }
 
+/// Where a sum of kernels may be largest or least, as a device has evaluated it.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct FunctionEnds {
+    /// Largest and least value by the device.
+    pub values: [f64; 2],
+    /// Bound on the distance of a value from the host's.
+    pub error: f64,
+    /// All points whose value by the host may be the largest or the least.
+    pub points: Vec<u32>,
+}
+
+impl FunctionEnds {
+    /// Returns the first point of the largest and of the least value by the host.
+    ///
+    /// # Errors
+    /// if the device's values are not within their bound.
+    pub fn settled(&self, sum: &KernelSum) -> Result<[usize; 2], BackendError> {
+        let mut points: Vec<usize> = self.points.iter().map(|&point| point as usize).collect();
+        points.sort_unstable();
+        let first = |better: fn(f64, f64) -> bool| {
+            points.iter().copied().reduce(|best, point| if better(sum.at(point), sum.at(best)) { point } else { best })
+        };
+        let near = |point: usize, value: f64| (sum.at(point) - value).abs() <= self.error;
+        match [first(|a, b| b < a), first(|a, b| a < b)] {
+            [Some(most), Some(least)] if near(most, self.values[0]) && near(least, self.values[1]) => Ok([most, least]),
+            _ => Err(BackendError::untrusted(format!("evaluated a function from {:?} to {:?}", self.values[1], self.values[0]))),
+        }
+    }
+}
+
 /// A basis on a device that plays whole rounds.
 pub trait DeviceRounds: Send + Sync {
+    /// Evaluates sums of kernels at every point, and keeps the values for lanes that begin with them; `None` for a sum that the
+    /// host must evaluate.
+    ///
+    /// # Errors
+    /// if the device has no memory left or is lost.
+    fn evaluate(&self, sums: &[Arc<KernelSum>]) -> Result<Vec<Option<FunctionEnds>>, BackendError> {
+        Ok(vec![None; sums.len()])
+    }
+
     /// Allocates lanes for trials of at most this many streaks; `None` where so many do not fit.
     ///
     /// # Errors

@@ -22,7 +22,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 /// Distance of the trials that choose every round again.
-const CHECKED: u64 = 64;
+pub(super) const CHECKED: u64 = 64;
 
 /// Most rounds that a policy has not been told at a recorded round.
 const MOST_PENDING: usize = 1024;
@@ -232,7 +232,7 @@ impl LaneTrial {
         if let Some(point) = self.named.pop_front() {
             return AheadRound::Named(point);
         }
-        let n_points = source.instance.values().len();
+        let n_points = source.instance.values().n_points();
         self.leaves |= self.n_asked < FEWEST_ROUNDS
             || MOST_ROUNDS <= self.untold.len() + FEWEST_ROUNDS
             || (MANY_POINTS <= n_points && FIRST_ROUNDS <= self.n_named && 9 * self.n_named < 10 * self.changes);
@@ -247,7 +247,7 @@ impl LaneTrial {
             return AheadRound::Screened;
         };
         let ridge = player.policy.scores().and_then(|model| model.visited()).map(|visited| visited.ridge);
-        let (clip, function) = (source.clip(), (!self.has_begun).then(|| Arc::clone(source.instance.values())));
+        let (clip, function) = (source.clip(), (!self.has_begun).then(|| source.instance.values().clone()));
         let (Some(ridge), Some(noise), Some(clip)) = (ridge, source.ahead(factors.len()), clip) else {
             self.leaves = true;
             return AheadRound::Screened;

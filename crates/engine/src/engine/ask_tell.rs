@@ -9,6 +9,7 @@ use privateer_config::error::{Diagnostic, Error};
 use privateer_config::memory::allow;
 use privateer_privacy::Ledger;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 use std::ops::Range;
 
 /// Simulates some trials of a cell whose rewards come from the caller, a program under study for example.
@@ -83,7 +84,7 @@ impl AskTell {
         let cell = preparation.listed(plan)?;
         let (first, n_trials) = (trials.start, trials.end.saturating_sub(trials.start));
         allow(cell.memory_bytes, &format!("{n_trials} trials"), LEAST_TRIAL * n_trials as f64, "ask for fewer trials")?;
-        let trials = LockstepTrials::start(&cell, trials, cell.open_screen(n_trials as usize, false))?;
+        let trials = LockstepTrials::start(&cell, trials, cell.open_screen(n_trials as usize, false), &BTreeMap::new())?;
         let spec_hash = preparation.spec_hash().to_owned();
         let state = AskTellState { spec_hash, cell: plan.index, first, n_trials, told: Vec::new(), is_asked: false };
         Ok(Self { cell, trials, state })

@@ -11,10 +11,12 @@ use super::players::Players;
 use super::ready_cell::ReadyCell;
 use super::reward_source::RewardSource;
 use super::rounds::{BatchResult, Recorded, Rounds, Trials};
+use crate::env::Instance;
 use crate::policy::Setting;
 use privateer_backend::{Counters, Screen};
 use privateer_config::error::Error;
 use privateer_privacy::{Released, Signal};
+use std::collections::BTreeMap;
 use std::ops::Range;
 
 /// Runs the trials `numbers` of a cell to the end; returns `None` if stopped before.
@@ -25,7 +27,7 @@ pub(super) fn batch(cell: &ReadyCell, numbers: Range<u64>, rounds: &Rounds<'_>) 
     let parts = numbers.clone().step_by(size as usize).map(|first| {
         let part = first..(first + size).min(numbers.end);
         let screen = cell.open_screen((part.end - part.start) as usize, rounds.verify);
-        Ok(Recorded::new(LockstepTrials::start(cell, part.clone(), screen)?, part, Measures::Regret))
+        Ok(Recorded::new(LockstepTrials::start(cell, part.clone(), screen, &BTreeMap::new())?, part, Measures::Regret))
     });
     rounds.play(cell.plan.rounds, parts.collect::<Result<_, Error>>()?)
 }
@@ -47,10 +49,16 @@ impl LockstepTrials {
     /// Makes trials before their first round.
     ///
     /// * `screen` — scores the points of all of them; `None` where none is needed
-    pub(super) fn start(cell: &ReadyCell, numbers: Range<u64>, screen: Option<Box<dyn Screen>>) -> Result<Self, Error> {
+    /// * `known` — functions of trials that need not be drawn
+    pub(super) fn start(
+        cell: &ReadyCell,
+        numbers: Range<u64>,
+        screen: Option<Box<dyn Screen>>,
+        known: &BTreeMap<u64, Instance>,
+    ) -> Result<Self, Error> {
         let (mut players, mut sources) = (Vec::new(), Vec::new());
         for number in numbers {
-            let (source, policy) = RewardSource::start(cell, number)?;
+            let (source, policy) = RewardSource::start(cell, number, known.get(&number))?;
             players.push(source.player(cell, number, policy));
             sources.push(source);
         }

@@ -1,6 +1,7 @@
 //! Makes the trials of a prepared bandit cell.
 
 use super::functions::Functions;
+use super::scoring_error;
 use super::verifying_screen::VerifyingScreen;
 use crate::env::{Environment, Instance};
 use crate::policy::{Policy, PolicyMaker, Setting};
@@ -11,6 +12,8 @@ use privateer_config::memory::allow;
 use privateer_numerics::rng::{Purpose, Streams};
 use privateer_privacy::curator::{Curator, Inputs, ReleasedInputs};
 use privateer_privacy::{Channel, Raw, Released};
+use rayon::prelude::*;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 /// Holds a bandit cell prepared for its trials.
@@ -128,6 +131,34 @@ impl ReadyCell {
             None => (self.environment.draw)(trial)?,
         };
         self.with(instance, trial)
+    }
+
+    /// Makes the functions of trials whose values a device has evaluated, without drawing them; the others are left out.
+    ///
+    /// # Errors
+    /// If it gives wrong values, which each trial of a number divisible by `checked` tells.
+    pub(super) fn evaluated(
+        &self,
+        domain: &dyn Domain,
+        trials: &BTreeSet<u64>,
+        checked: u64,
+    ) -> Result<BTreeMap<u64, Instance>, Error> {
+        let Some(sums) = &self.environment.sums else { return Ok(BTreeMap::new()) };
+        let drawn = trials.par_iter().map(|&trial| (sums.draw)(trial).map(Arc::new)).while_some().collect::<Vec<_>>();
+        let ends = domain.ends_of(&drawn).map_err(scoring_error)?;
+        let mut made = BTreeMap::new();
+        for ((&trial, sum), ends) in trials.iter().zip(drawn).zip(ends) {
+            let Some((ends, instance)) = ends.and_then(|ends| Some((ends, (sums.instance)(sum, ends)?))) else { continue };
+            if trial.is_multiple_of(checked) {
+                let whole = (self.environment.draw)(trial)?;
+                if (whole.best(), whole.range()) != (instance.best(), instance.range()) {
+                    let problem = format!("a device evaluated the function of trial {trial} with its ends at points {ends:?}");
+                    return Err(Error::Untrusted { problem, hint: None });
+                }
+            }
+            made.insert(trial, instance);
+        }
+        Ok(made)
     }
 
     /// Returns the inputs of the environment, sealed.

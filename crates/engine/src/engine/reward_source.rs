@@ -31,8 +31,11 @@ pub(super) struct RewardSource {
 
 impl RewardSource {
     /// Makes a trial before its first round; returns its policy too.
-    pub(super) fn start(cell: &ReadyCell, number: u64) -> Result<(Self, Box<dyn Policy>), Error> {
-        let ReadyTrial { instance, mechanism, setting, policy } = cell.trial(number)?;
+    ///
+    /// * `known` — the trial's function; `None` if it is to be drawn
+    pub(super) fn start(cell: &ReadyCell, number: u64, known: Option<&Instance>) -> Result<(Self, Box<dyn Policy>), Error> {
+        let trial = known.map_or_else(|| cell.trial(number), |instance| cell.with(instance.clone(), number))?;
+        let ReadyTrial { instance, mechanism, setting, policy } = trial;
         let of = |purpose| cell.streams.of(number, purpose);
         let source = Self {
             instance,

@@ -74,7 +74,7 @@ impl Simulator {
     /// What a run of the cell would refuse; a cell without points, or over a product of axes.
     pub fn new(preparation: &Preparation<'_>, plan: &CellPlan, trial: u64) -> Result<Self, Error> {
         let cell = preparation.listed(plan)?;
-        let (source, _) = RewardSource::start(&cell, trial)?;
+        let (source, _) = RewardSource::start(&cell, trial, None)?;
         let player = source.player(&cell, trial, Box::new(CallersPolicy));
         let mut trials = LockstepTrials::of(&cell, Players::new(vec![player], Decider::Listed), vec![source]);
         trials.propose(1)?;

@@ -10,7 +10,7 @@
 //! take more memory than a wave has.
 
 use super::Measures;
-use super::ahead::DeviceTrials;
+use super::ahead::{CHECKED, DeviceTrials};
 use super::lockstep::LockstepTrials;
 use super::observer::{Unit, guarded};
 use super::prepare::Ready;
@@ -334,6 +334,9 @@ fn halves(job: &UnitJob<'_>, units: &[WideUnit], pieces: &[Piece]) -> Result<Vec
     for parts in layout {
         let sizes: Vec<usize> = parts.iter().map(|part| part.n_trials() as usize).collect();
         let Some(domain) = &cell_of(&parts[0]).domain else { continue };
+        let trials = parts.iter().flat_map(|part| part.trials.clone()).collect();
+        let known =
+            if job.options.verify { BTreeMap::new() } else { cell_of(&parts[0]).evaluated(domain.as_ref(), &trials, CHECKED)? };
         let are_updated = parts.iter().all(|part| cell_of(part).update_kind() == UpdateKind::RankOne);
         let update_kind = if are_updated { UpdateKind::RankOne } else { UpdateKind::Full };
         let (screens, together) = domain.open_together(&sizes, update_kind);
@@ -346,7 +349,7 @@ fn halves(job: &UnitJob<'_>, units: &[WideUnit], pieces: &[Piece]) -> Result<Vec
             let (unit, cell) = &units[pieces[piece].of];
             let plan = &job.sweep.cells[unit.cell as usize];
             let screen = VerifyingScreen::around(screen, cell.n_points(), job.options.verify);
-            let lockstep = guarded(plan, *unit, || LockstepTrials::start(cell, trials.clone(), Some(screen)))
+            let lockstep = guarded(plan, *unit, || LockstepTrials::start(cell, trials.clone(), Some(screen), &known))
                 .map_err(|error| plan.placed(error))?;
             let recorder = Recorded::new(DeviceTrials::new(lockstep), trials, Measures::Regret);
             let recorded = Arc::clone(&recorded[&plan.rounds]);

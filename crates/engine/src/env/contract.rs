@@ -8,7 +8,7 @@ use privateer_config::facts::Facts;
 use privateer_config::memory::allow;
 use privateer_gp::kernel::Kernel;
 use privateer_gp::score::GramSource;
-use privateer_gp::{Points, ProductDomain, TrainReadings};
+use privateer_gp::{KernelSum, Points, ProductDomain, TrainReadings};
 use privateer_numerics::rng::Streams;
 use privateer_privacy::RewardFacts;
 use std::sync::Arc;
@@ -70,6 +70,16 @@ impl BuildContext<'_> {
 }
 
 type Draw = dyn Fn(u64) -> Result<Instance, Error> + Send + Sync;
+type DrawSum = dyn Fn(u64) -> Option<KernelSum> + Send + Sync;
+type OfSum = dyn Fn(Arc<KernelSum>, [usize; 2]) -> Option<Instance> + Send + Sync;
+
+/// Makes the functions of trials whose values are computed only where they are asked for.
+pub struct KernelSums {
+    /// Draws the terms of the function of one trial; `None` where all values together cost little.
+    pub draw: Box<DrawSum>,
+    /// Makes the instance, by the points of the largest and the least value; `None` where only all values tell whether it suits.
+    pub instance: Box<OfSum>,
+}
 
 /// Represents a problem, shared by all trials.
 pub struct Environment {
@@ -83,6 +93,8 @@ pub struct Environment {
     pub facts: Facts,
     /// Draws the function of one trial with its noise; refuses one that does not suit the noise or the unit of regret.
     pub draw: Box<Draw>,
+    /// How functions are drawn without their values; `None` where they are no sums of kernels.
+    pub sums: Option<KernelSums>,
     /// Whether rewards can be drawn; false where they are told and nothing is known of the function.
     pub simulates: bool,
     /// What is publicly known of a reward that somebody observes elsewhere and tells; `None` where rewards are the environment's own.
@@ -122,6 +134,7 @@ impl Environment {
             kernel: None,
             facts,
             draw: Box::new(draw),
+            sums: None,
             simulates: true,
             told_rewards: None,
             told_noise_scale: None,

@@ -5,13 +5,13 @@
 use super::domain::Place;
 use super::instance::within_range;
 use super::noise::{Noise, parse_noise};
-use super::{BuildContext, DomainPlan, Environment, Instance, MeanRange, RegretUnit, SetsPlan};
+use super::{BuildContext, DomainPlan, Environment, Instance, KernelSums, MeanRange, RegretUnit, SetsPlan};
 use privateer_config::error::{Diagnostic, Error};
 use privateer_config::facts::Facts;
 use privateer_config::params::Args;
 use privateer_gp::kernel::{Kernel, KernelChoice, parse_kernel};
 use privateer_gp::score::GramSource;
-use privateer_gp::{KernelGram, Points, ProductDomain, tabulated};
+use privateer_gp::{KernelGram, KernelSum, Points, ProductDomain, tabulated};
 use privateer_numerics::rng::{Purpose, Stream};
 use std::sync::Arc;
 
@@ -113,6 +113,29 @@ impl FunctionPlan {
         let noise = Arc::clone(&self.noise);
         within_range(&values, noise.as_ref(), "add `output = \"unit\"` to the environment, or choose another `noise`")?;
         Instance::new(Arc::new(values), noise, self.bound, rounds, self.regret)?.with_sets(self.sets)
+    }
+
+    /// Returns how functions over `domain`, which this plan built, are drawn without their values, from the law of their centres.
+    ///
+    /// `None` where all values are needed.
+    pub fn sums(
+        &self,
+        domain: &FunctionDomain,
+        context: &BuildContext<'_>,
+        draw: impl Fn(&FunctionDomain, &mut Stream) -> Vec<(usize, f64)> + Send + Sync + 'static,
+    ) -> Option<KernelSums> {
+        if self.sets != SetsPlan::Whole || self.output != Output::Raw {
+            return None;
+        }
+        let (streams, rounds, domain) = (context.streams.clone(), context.rounds, domain.clone());
+        let (noise, bound, unit) = (Arc::clone(&self.noise), self.bound, self.regret);
+        Some(KernelSums {
+            draw: Box::new(move |trial| {
+                let centres = draw(&domain, &mut streams.of(trial, Purpose::Function));
+                KernelSum::new(Arc::clone(&domain.gram), centres)
+            }),
+            instance: Box::new(move |sum, ends| Instance::of_sum(sum, ends, Arc::clone(&noise), bound, rounds, unit).ok()),
+        })
     }
 
     /// Makes the environment over `domain`, which this plan built, from the law of its functions.

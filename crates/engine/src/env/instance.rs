@@ -7,6 +7,7 @@ use super::value_units::ValueUnits;
 use privateer_config::error::{Diagnostic, Error};
 use privateer_config::facts::Fact;
 use privateer_config::params::Args;
+use privateer_gp::{FunctionValues, KernelSum};
 use privateer_numerics::rng::Stream;
 use privateer_privacy::{Raw, RewardFacts};
 use std::sync::Arc;
@@ -31,7 +32,7 @@ pub(super) fn within_range(values: &[f64], noise: &dyn Noise, hint: &str) -> Res
 /// Holds the function of one trial with its noise.
 #[derive(Debug, Clone)]
 pub struct Instance {
-    values: Arc<Vec<f64>>,
+    values: FunctionValues,
     noise: Arc<dyn Noise>,
     best: usize,
     unit: f64,
@@ -114,7 +115,7 @@ impl Instance {
         let noise_scale = noise.sub_gaussian_scale();
         let facts = bound.unwrap_or(least.abs().max(best_mean.abs()).into()).facts(noise.as_ref(), rounds);
         let raw = Self {
-            values,
+            values: FunctionValues::Listed(values),
             noise,
             best,
             unit: 1.0,
@@ -174,7 +175,7 @@ impl Instance {
     /// Returns the regret, in the reward's unit, of the point that is the best one after clipping.
     pub fn regret_of_clipped_best(&self, low: f64, high: f64) -> f64 {
         let clipped = |point: usize| self.noise.clipped_mean(self.mean(point), point, low, high);
-        let best = (0..self.values.len())
+        let best = (0..self.values.n_points())
             .map(|point| (point, clipped(point)))
             .fold((self.best, clipped(self.best)), |most, other| if most.1 < other.1 { other } else { most });
         self.best_mean - self.mean(best.0)
@@ -199,12 +200,31 @@ impl Instance {
         let lowest: f64 = axes().map(|axis| axis.iter().copied().fold(f64::INFINITY, f64::min)).sum();
         // The highest and the lowest value represent all points in the checks and in the public facts.
         let ends = Self::new(Arc::new(vec![highest, lowest]), noise, bound, rounds, unit)?;
-        Ok(Self { values: Arc::new(rows), plays: Some(Vec::new()), ..ends })
+        Ok(Self { values: FunctionValues::Listed(Arc::new(rows)), plays: Some(Vec::new()), ..ends })
+    }
+
+    /// Creates a function whose values are computed where they are asked for.
+    ///
+    /// * `ends` — points of the largest and of the least value, the first of each
+    ///
+    /// # Errors
+    /// As [`Instance::new`].
+    pub fn of_sum(
+        sum: Arc<KernelSum>,
+        [best, least]: [usize; 2],
+        noise: Arc<dyn Noise>,
+        bound: Option<MeanRange>,
+        rounds: u64,
+        unit: RegretUnit,
+    ) -> Result<Self, Error> {
+        // Both values represent all points, as over the axes.
+        let ends = Self::new(Arc::new(vec![sum.at(best), sum.at(least)]), noise, bound, rounds, unit)?;
+        Ok(Self { values: FunctionValues::Sum(sum), best, ..ends })
     }
 
     /// Assigns the next point number to the play of these rows of a product domain.
     pub fn define(&mut self, rows: &[u32]) {
-        let mean = rows.iter().map(|&row| self.values[row as usize]).sum();
+        let mean = rows.iter().map(|&row| self.values.at(row as usize)).sum();
         if let Some(plays) = &mut self.plays {
             plays.push(mean);
         }
@@ -212,7 +232,7 @@ impl Instance {
 
     /// Adds decision sets that change every round.
     pub fn with_sets(mut self, plan: SetsPlan) -> Result<Self, Error> {
-        self.sets = plan.sets(&self.values)?.map(Arc::new);
+        self.sets = plan.sets(&self.values.all())?.map(Arc::new);
         self.public_points = self.sets.is_none();
         Ok(self)
     }
@@ -245,8 +265,8 @@ impl Instance {
     /// It is at least 0, in the instance's unit.
     pub fn regret_among(&self, point: usize, set: Option<&[u32]>) -> f64 {
         let Some(set) = set else { return self.regret(point) };
-        let best = set.iter().map(|&other| self.values[other as usize]).fold(self.values[point], f64::max);
-        (best - self.values[point]) / self.unit
+        let best = set.iter().map(|&other| self.values.at(other as usize)).fold(self.values.at(point), f64::max);
+        (best - self.values.at(point)) / self.unit
     }
 
     /// Returns the proved sub-Gaussian scale of the noise; `None` where none is proved.
@@ -282,14 +302,15 @@ impl Instance {
 
     /// Returns the share of the points whose mean reward is outside of a range; `None` over a product domain.
     pub fn share_outside(&self, low: f64, high: f64) -> Option<f64> {
-        let n_outside = self.values.iter().filter(|value| !(low..=high).contains(*value)).count();
-        self.plays.is_none().then(|| n_outside as f64 / self.values.len() as f64)
+        let values = self.values.all();
+        let n_outside = values.iter().filter(|value| !(low..=high).contains(*value)).count();
+        self.plays.is_none().then(|| n_outside as f64 / values.len() as f64)
     }
 
     /// Returns the share of rewards outside of a range and how far a clip to it moves a reward in the mean, by `draws` rewards of each of at
     /// most a hundred points.
     pub fn clipped_rewards(&self, low: f64, high: f64, draws: usize, stream: &mut Stream) -> (f64, f64) {
-        let n = self.values.len();
+        let n = self.values.n_points();
         let points = || (0..n).step_by(n.div_ceil(100));
         let (mut outside, mut moved) = (0, 0.0);
         for point in points() {
@@ -310,13 +331,13 @@ impl Instance {
     }
 
     /// Returns the mean rewards of all points, or of all rows of a product domain.
-    pub fn values(&self) -> &Arc<Vec<f64>> {
+    pub fn values(&self) -> &FunctionValues {
         &self.values
     }
 
     /// Returns the mean reward of a point.
     pub fn mean(&self, point: usize) -> f64 {
-        self.plays.as_ref().map_or_else(|| self.values[point], |plays| plays[point])
+        self.plays.as_ref().map_or_else(|| self.values.at(point), |plays| plays[point])
     }
 
     /// Returns the largest mean reward.

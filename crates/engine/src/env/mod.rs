@@ -28,7 +28,7 @@ pub mod test_function;
 mod value_units;
 
 pub(crate) use bad_reward::{BadReward, catch_bad_reward};
-pub use contract::{BuildContext, Environment, EnvironmentPlan};
+pub use contract::{BuildContext, Environment, EnvironmentPlan, KernelSums};
 pub use curated::CuratedLedger;
 pub use data_derived::{DataDerived, DeclaredPublic, DerivedNumbers};
 pub use data_folder::DataFolder;

@@ -2,11 +2,11 @@
 //!
 //! Weights and centres are random.
 
-use super::EnvironmentPlan;
 use super::domain::Place;
 use super::function::{FunctionDomain, FunctionPlan};
+use super::{Environment, EnvironmentPlan};
 use privateer_config::params::Args;
-use privateer_gp::sample::{Weights, rkhs_function};
+use privateer_gp::sample::{Weights, rkhs_centres, rkhs_function};
 use privateer_numerics::rng::Stream;
 
 pub fn parse(args: &Args<'_>) -> EnvironmentPlan {
@@ -19,6 +19,10 @@ pub fn parse(args: &Args<'_>) -> EnvironmentPlan {
         let draw = move |domain: &FunctionDomain, stream: &mut Stream| {
             rkhs_function(domain.gram.as_ref(), n_centres, weights, stream).values
         };
-        Ok(function.environment(function.build(context)?, context, facts, draw))
+        let centres =
+            move |domain: &FunctionDomain, stream: &mut Stream| rkhs_centres(domain.gram.n_points(), n_centres, weights, stream);
+        let domain = function.build(context)?;
+        let sums = function.sums(&domain, context, centres);
+        Ok(Environment { sums, ..function.environment(domain, context, facts, draw) })
     })
 }

@@ -49,6 +49,11 @@ pub trait GramSource: Send + Sync + fmt::Debug {
         add_each_column(self, centres, out);
     }
 
+    /// Returns whether [`GramSource::add_columns`] evaluates every covariance, so that all points cost as much as one by one.
+    fn evaluates_columns(&self) -> bool {
+        false
+    }
+
     /// Writes `k(x_point, x_i)` for `i` in `first .. first + out.len()`.
     fn column(&self, point: usize, first: usize, out: &mut [f64]) {
         if let Some(column) = self.dense_column(point) {

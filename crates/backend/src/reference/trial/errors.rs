@@ -103,6 +103,8 @@ pub struct LoopErrors {
     /// Information gain of the ended streaks, and its error in one model.
     gain: f64,
     gain_error: f64,
+    /// Bound on the distance of any reward from the host's.
+    pub rewards: f64,
 }
 
 impl LoopErrors {
@@ -236,7 +238,7 @@ impl LoopErrors {
         let (prior, g, unit) = (self.prior, self.diagonal(), HIGHER_ORDERS * U);
         // Two models, each at this distance from the exact posterior.
         Some(Distance {
-            mean: 2.0 * HIGHER_ORDERS * (self.mean + self.of_streak(k, open)),
+            mean: 2.0 * HIGHER_ORDERS * (self.mean + self.of_streak(k, open)) + self.rewards * self.kriging(),
             share: 2.0 * HIGHER_ORDERS * share,
             mean_rounding: unit * 4.0 * (self.depth + 3.0) * weights,
             variance_rounding: unit * prior * (4.0 * (self.depth + k + 8.0) + 20.0),

@@ -36,6 +36,13 @@ impl LoopTrial {
         Self { domain, posterior, tiles, observations: 0, is_full: false, growth, bounds: Vec::new() }
     }
 
+    /// States a bound on the distance of its rewards from those of the model that decides.
+    #[must_use]
+    pub fn off_by(mut self, rewards: f64) -> Self {
+        self.posterior.errors.rewards = rewards;
+        self
+    }
+
     /// Returns how many tiles were visited.
     pub fn tiles_visited(&self) -> u64 {
         self.tiles.visited

@@ -48,6 +48,8 @@ struct Surroundings {
     growth: FactorGrowth,
     rounds: Vec<(f64, f64)>,
     values: Vec<f64>,
+    /// The values as the loop has them.
+    near: Vec<f64>,
 }
 
 impl Surroundings {
@@ -55,9 +57,10 @@ impl Surroundings {
         // A linear function of the features, so that rounds settle.
         let weights = draws.numbers(table.n_features, -1.0, 1.0);
         let value = |x: usize| table.row(x).iter().zip(&weights).map(|(c, w)| c * w).sum();
-        let values = (0..table.n_points).map(value).collect();
+        let values: Vec<f64> = (0..table.n_points).map(value).collect();
+        let near = values.clone();
         let rounds = (0..n_rounds).map(|_| (beta, draws.number(-0.1, 0.1))).collect();
-        Self { table, ridge, growth: FactorGrowth::default(), rounds, values }
+        Self { table, ridge, growth: FactorGrowth::default(), rounds, values, near }
     }
 
     fn trial(&self) -> LoopTrial {
@@ -69,7 +72,7 @@ impl Surroundings {
     fn play(&self, mut trial: LoopTrial) -> (Vec<u32>, usize) {
         let (mut actions, mut forced) = (Vec::new(), 0);
         while actions.len() < self.rounds.len() {
-            trial.play(&self.rounds[actions.len()..], &self.values, &mut actions);
+            trial.play(&self.rounds[actions.len()..], &self.near, &mut actions);
             if let Some(&(beta, noise)) = self.rounds.get(actions.len()) {
                 forced += 1;
                 let point = self.replay(&actions).expect("certified actions").decide(beta, self.growth);
@@ -115,6 +118,28 @@ fn certified_actions_are_those_of_the_host() {
         assert_eq!(around.replay(&actions).err(), None, "case {case}");
         assert!(forced <= 3, "case {case}: {forced} rounds undecided at a ridge of {ridge}");
     }
+}
+
+/// Values that are off by their bound change no certified action, and leave more rounds to the host; without the bound they do.
+#[test]
+fn values_off_by_their_bound_change_no_action() {
+    let mut draws = CaseDraws(59);
+    let (mut wrong, mut left) = (0, 0);
+    for off in [1e-12, 1e-9, 1e-4, 1e-3, 1e-2, 0.1, 0.3] {
+        let table = TestBasis::smooth(&mut draws, 700);
+        let mut around = Surroundings::new(&mut draws, table, 1e-2, 0.5, 60);
+        around.near.iter_mut().for_each(|value| *value += draws.number(-off, off));
+        let (actions, forced) = around.play(around.trial().off_by(off));
+        assert_eq!(around.replay(&actions).err(), None, "{off}");
+        assert!(1e-9 < off || forced <= 3, "{off}: {forced} rounds undecided");
+        left += forced;
+        // The host decides the first round.
+        let (mut unbounded, mut trial) = (vec![actions[0]], around.trial());
+        trial.observe(actions[0], around.values[actions[0] as usize] + around.rounds[0].1);
+        trial.play(&around.rounds[1..], &around.near, &mut unbounded);
+        wrong += usize::from(around.replay(&unbounded).is_err());
+    }
+    assert!(0 < wrong && 20 < left, "{wrong} trials without a bound are wrong, {left} rounds were left: nothing was tested");
 }
 
 /// A ridge that rounding hides leaves every round to the host.
@@ -168,14 +193,15 @@ fn certified_recommendations_are_those_of_the_host() {
 #[test]
 fn the_distance_bounds_what_the_models_differ_by() {
     let mut draws = CaseDraws(58);
-    for ridge in [1e-2, 1e-4, 1e-6] {
+    for (ridge, off) in [(1e-2, 0.0), (1e-4, 0.0), (1e-6, 0.0), (1e-2, 1e-8), (1e-4, 1e-8)] {
         let table = TestBasis::smooth(&mut draws, 600);
         let domain = LoopDomain::new(&Basis::Table(Arc::clone(&table))).expect("features");
         let (mut own, mut host) = (LoopPosterior::new(&domain, ridge), FeaturePosterior::new(table, ridge));
+        own.errors.rewards = off;
         let mut differs = false;
         for _ in 0..300 {
             let (point, reward) = (17 * draws.below(30), draws.number(-1.0, 1.0));
-            own.observe(&domain, point as u32, reward).expect("room");
+            own.observe(&domain, point as u32, reward + draws.number(-off, off)).expect("room");
             host.observe(point, reward);
             let (k, open) = (own.n_factored() as f64, own.streak_size());
             let distance = own.errors.distance(k, &open).expect("a bound");
