@@ -127,7 +127,7 @@ pub fn screens_set(basis: &Basis, size: usize, rounds: u64, update_kind: UpdateK
     let (functions, shorter) = match basis {
         Basis::Table(table) => {
             // The best point of a set is one of the best N / size with probability 1 - 1/e.
-            let visited = rounds.min(n / size * (1.0 + (rounds * size / n).ln_1p()));
+            let visited = rounds.min(n / size * (1.0 + libm::log1p(rounds * size / n)));
             let m = table.n_features as f64;
             (m, m.min(visited / 2.0))
         }
