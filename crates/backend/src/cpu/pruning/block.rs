@@ -63,7 +63,8 @@ impl Block {
     pub fn shorten(&mut self) {
         self.is_short = true;
         for (part, short) in self.columns.iter_mut().zip(&mut self.short) {
-            short.extend(part.drain(..).map(|column| column.map(f32::of)));
+            // The limit on a trial's memory does not count both.
+            short.extend(std::mem::take(part).into_iter().map(|column| column.map(f32::of)));
         }
     }
 
