@@ -64,6 +64,11 @@ pub trait Domain: Send + Sync {
         Ok(vec![None; sums.len()])
     }
 
+    /// Returns whether [`Domain::ends_of`] may find any.
+    fn evaluates(&self) -> bool {
+        false
+    }
+
     /// Opens a screen on the processor for one trial, for rounds that lanes leave to the host.
     fn open_on_host(&self) -> Box<dyn Screen> {
         self.open(1)

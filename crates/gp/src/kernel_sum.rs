@@ -22,6 +22,9 @@ pub struct KernelSum {
 }
 
 impl KernelSum {
+    /// Most terms of a function that is not listed.
+    pub const MOST_TERMS: usize = 1 << 12;
+
     /// Creates the function of these centres, each a point's index and its weight.
     ///
     /// `None` where all values cost far less together than one by one.

@@ -13,7 +13,7 @@ use privateer_backend::device::{
     Chunk, Coordinates, Extent, FunctionEnds, KernelNumbers, LoopDomain, Numbers, Precision, TILE, Work, coordinates,
     kernel_error,
 };
-use privateer_gp::score::KernelFamily;
+use privateer_gp::score::{KernelFamily, KernelForm};
 use privateer_gp::{FunctionValues, KernelSum};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -21,8 +21,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 /// Most points that are listed of a function.
 const MOST_ENDS: usize = 7;
 
-/// Most terms of a function, and covariances of a submission: some 0.1 s of a slow card.
-const MOST_TERMS: usize = 1 << 12;
+/// Most terms of a function, most iterations of a thread, as `trial.wgsl` says, and covariances of a submission: some 0.1 s of a slow card.
+const MOST_TERMS: usize = KernelSum::MOST_TERMS;
+const MOST_ITERATIONS: usize = 60_000;
 const MOST_COVARIANCES: usize = 1 << 30;
 
 /// Functions by address, with their values on a device.
@@ -64,7 +65,8 @@ pub fn evaluate(
     let n_terms = sums.iter().map(|sum| sum.centres().len()).max().unwrap_or(0);
     let gram = sums.first().map(|sum| sum.gram()).filter(|gram| sums.iter().all(|sum| Arc::ptr_eq(sum.gram(), gram)));
     let form = gram.and_then(|gram| gram.form()).filter(|form| form.row_term == 0.0 && form.family != KernelFamily::Linear);
-    let Some(form) = form.filter(|_| (1..=MOST_TERMS).contains(&n_terms)) else { return Ok(vec![None; sums.len()]) };
+    let fits = |form: &KernelForm| (1..=MOST_TERMS).contains(&n_terms) && n_terms * (form.dimension + 2) <= MOST_ITERATIONS;
+    let Some(form) = form.filter(fits) else { return Ok(vec![None; sums.len()]) };
     let mut made = made.lock().unwrap_or_else(PoisonError::into_inner);
     // Functions that nobody else holds are not asked for any more.
     made.retain(|_, made| 1 < Arc::strong_count(&made.sum));

@@ -255,6 +255,8 @@ impl DeviceLanes for GpuLanes {
             for (values, from, to) in &copies {
                 encoder.copy_buffer_to_buffer(values, *from, &self.planes, *to, Some(8 * self.stride as u64));
             }
+            // Answers of other lengths may have left a stamp where the header of a job is now.
+            encoder.clear_buffer(&self.played, 0, Some(bytes));
             run(&mut encoder, [&begin].into_iter().filter(|_| begins).chain([&play; DISPATCHES]));
             let pending = self.staging.schedule(&mut encoder, &[(&self.played, 0, bytes)]);
             (pending, self.shared.queue.submit([encoder.finish()]))

@@ -89,6 +89,33 @@ fn rounds_played_ahead_write_the_bytes_of_the_cpu() {
     }
 }
 
+/// Answers of submissions of other lengths lie where headers are later, and points of a small domain look like stamps: no lane takes
+/// them for its own.
+#[test]
+fn old_answers_are_no_stamps() {
+    let Some(gpu) = gpu(Vec::new()) else { return };
+    for seed in [1, 3, 5] {
+        let text =
+            spec("{ kind = \"grid\", dimension = 1, points = 5 }", "mechanism = \"none\"", "0.01", &constant(2.0), "\"log\"");
+        let text = text.replace("seed = 3", &format!("seed = {seed}")).replace("trials = 5", "trials = 9");
+        let found = on_the_device(&gpu, &text, None).expect("a run");
+        assert!(found.bits() == ran(&text).bits(), "other bytes with seed {seed}");
+    }
+}
+
+/// Lanes that leave for good at different rounds are screened while others play ahead: the device stays, and no byte moves.
+#[test]
+fn parts_that_leave_later_keep_the_device() {
+    let Some(gpu) = gpu(Vec::new()) else { return };
+    let laplace = "mechanism = \"laplace\"\nepsilon = 1.0\nclip = [-2.0, 2.0]";
+    let text = undrawn("{ kind = \"matern\", nu = 1.5, lengthscale = 0.4 }", "dimension = 2", laplace, "0.1");
+    let text = text.replace(&constant(1.0), "\"order\"").replace("trials = 5", "trials = 32").replace("block = 2", "block = 32");
+    let found = on_the_device(&gpu, &text, None).expect("a run");
+    assert_eq!(found.counters.fallbacks, 0, "{:?}", found.counters);
+    assert!(found.counters.lanes < 32 * ROUNDS, "no round was played ahead: {:?}", found.counters);
+    assert!(found.bits() == ran(&text).bits());
+}
+
 /// Rounds that lanes leave to the host, here one in twenty, change no byte.
 #[test]
 fn halted_lanes_change_no_byte() {
@@ -188,11 +215,13 @@ fn functions_that_are_not_drawn_write_the_bytes_of_the_cpu() {
         undrawn("{ kind = \"squared-exponential\", lengthscale = 0.5 }", "dimension = 3", laplace, "1e-4"),
     ];
     for (fault, text) in [vec![], vec![halts]].into_iter().flat_map(|fault| specs.iter().map(move |text| (fault.clone(), text))) {
-        let Some(gpu) = gpu(fault) else { return };
+        let Some(gpu) = gpu(fault.clone()) else { return };
         let found = on_the_device(&gpu, text, None).expect("a run");
         println!("{:?}", found.counters);
         assert!(found.bits() == ran(text).bits(), "other bytes on\n{text}");
-        assert!(found.counters.sent < 2 * 8 * 2100 * TRIALS, "{} bytes up", found.counters.sent);
+        // Half of what the tables alone would be; rounds that are left to the host are forced by further jobs.
+        let most = if fault.is_empty() { 8 * 2100 * TRIALS / 2 } else { 2 * 8 * 2100 * TRIALS };
+        assert!(found.counters.sent < most, "{} bytes up", found.counters.sent);
     }
 }
 

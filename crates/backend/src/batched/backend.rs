@@ -127,6 +127,10 @@ impl Domain for Arc<BatchedShared> {
         }
     }
 
+    fn evaluates(&self) -> bool {
+        self.rounds_ahead().is_some()
+    }
+
     fn open_on_host(&self) -> Box<dyn Screen> {
         self.cpu().open(1)
     }

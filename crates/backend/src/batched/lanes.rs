@@ -32,12 +32,12 @@ struct LanesState {
     waiting: BTreeMap<usize, Parcel>,
     /// Parcels of the submission in flight.
     sent: BTreeMap<usize, Parcel>,
-    in_flight: bool,
+    /// The place of each screen's first work in the submission in flight.
+    in_flight: BTreeMap<usize, usize>,
     /// Answers to all submissions of the round in flight but the last.
     early: Answers,
-    /// Answers to the last submission, and the place in them of each screen's first work.
-    answers: Arc<Answers>,
-    places: BTreeMap<usize, usize>,
+    /// Answers to the last works of each screen, and the place of the first one: a screen may read them later than others.
+    answers: BTreeMap<usize, (Arc<Answers>, usize)>,
     counters: Counters,
 }
 
@@ -62,10 +62,9 @@ impl Lanes {
             moves: 0,
             waiting: BTreeMap::new(),
             sent: BTreeMap::new(),
-            in_flight: false,
+            in_flight: BTreeMap::new(),
             early: Answers::default(),
-            answers: Arc::default(),
-            places: BTreeMap::new(),
+            answers: BTreeMap::new(),
             counters: Counters::default(),
         };
         Self { shared, n_lanes, start, state: Mutex::new(state) }
@@ -93,7 +92,9 @@ impl Lanes {
 
     /// Adds a screen's works to the next submission.
     pub fn add(&self, first: usize, parcel: Parcel) {
-        self.state().waiting.insert(first, parcel);
+        let mut state = self.state();
+        state.answers.remove(&first);
+        state.waiting.insert(first, parcel);
     }
 
     pub fn charge(&self, costs: MemoryLedger) {
@@ -102,12 +103,11 @@ impl Lanes {
         }
     }
 
-    /// Returns the answers to the last submission, and the place of the first one of this screen.
+    /// Returns the answers to a submission with the last works of this screen, and the place of the first one.
     pub fn answers(&self, first: usize) -> Result<(Arc<Answers>, usize), BackendError> {
         let state = self.state();
         state.slots.as_ref().map_err(Clone::clone)?;
-        let place = state.places.get(&first).ok_or_else(|| BackendError::lost("the round of a screen was not sent"))?;
-        Ok((Arc::clone(&state.answers), *place))
+        state.answers.get(&first).cloned().ok_or_else(|| BackendError::lost("the round of a screen was not sent"))
     }
 
     /// Sends the works of one screen again, and waits for its answers. The others' are not in flight.
@@ -200,10 +200,9 @@ impl Together for Lanes {
         if state.waiting.is_empty() {
             return;
         }
-        state.places.clear();
-        let mut at = 0;
+        let (mut at, mut places) = (0, BTreeMap::new());
         for (first, parcel) in &state.waiting {
-            state.places.insert(*first, at);
+            places.insert(*first, at);
             at += parcel.len();
         }
         let (firsts, mut parcels): (Vec<usize>, Vec<Parcel>) = std::mem::take(&mut state.waiting).into_iter().unzip();
@@ -213,7 +212,7 @@ impl Together for Lanes {
         state.sent = firsts.into_iter().zip(parcels).collect();
         match sent {
             Ok(submissions) => {
-                state.in_flight = true;
+                state.in_flight = places;
                 state.count(submissions, at, bytes);
             }
             Err(error) => state.slots = Err(error),
@@ -223,7 +222,11 @@ impl Together for Lanes {
     fn receive(&self) {
         let mut guard = self.state();
         let state = &mut *guard;
-        let (true, Ok(slots)) = (std::mem::take(&mut state.in_flight), &mut state.slots) else { return };
+        let places = std::mem::take(&mut state.in_flight);
+        let Ok(slots) = &mut state.slots else { return };
+        if places.is_empty() {
+            return;
+        }
         match slots.receive() {
             Ok(mut answers) => {
                 if state.early.len() != 0 {
@@ -231,7 +234,8 @@ impl Together for Lanes {
                     answers = std::mem::take(&mut state.early);
                 }
                 state.counters.received += answers.bytes();
-                state.answers = Arc::new(answers);
+                let answers = Arc::new(answers);
+                state.answers.extend(places.into_iter().map(|(first, place)| (first, (Arc::clone(&answers), place))));
             }
             Err(error) => state.slots = Err(error),
         }

@@ -131,8 +131,6 @@ impl DeviceTrials {
             screen: None,
         };
         self.lanes = (first..first + self.lockstep.sources.len()).map(lane).collect();
-        let most = usize::try_from(n_rounds).unwrap_or(MOST_PENDING).min(MOST_PENDING);
-        self.lockstep.players.players.iter_mut().for_each(|player| player.pending.reserve(most));
     }
 
     /// Returns how many rounds all lanes have named beyond those that were played.

@@ -143,8 +143,9 @@ impl ReadyCell {
         trials: &BTreeSet<u64>,
         checked: u64,
     ) -> Result<BTreeMap<u64, Instance>, Error> {
-        let Some(sums) = &self.environment.sums else { return Ok(BTreeMap::new()) };
-        let drawn = trials.par_iter().map(|&trial| (sums.draw)(trial).map(Arc::new)).while_some().collect::<Vec<_>>();
+        let Some(sums) = self.environment.sums.as_ref().filter(|_| domain.evaluates()) else { return Ok(BTreeMap::new()) };
+        let drawn: Option<Vec<_>> = trials.par_iter().map(|&trial| (sums.draw)(trial).map(Arc::new)).collect();
+        let Some(drawn) = drawn else { return Ok(BTreeMap::new()) };
         let ends = domain.ends_of(&drawn).map_err(scoring_error)?;
         let mut made = BTreeMap::new();
         for ((&trial, sum), ends) in trials.iter().zip(drawn).zip(ends) {

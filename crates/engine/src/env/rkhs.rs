@@ -6,6 +6,7 @@ use super::domain::Place;
 use super::function::{FunctionDomain, FunctionPlan};
 use super::{Environment, EnvironmentPlan};
 use privateer_config::params::Args;
+use privateer_gp::KernelSum;
 use privateer_gp::sample::{Weights, rkhs_centres, rkhs_function};
 use privateer_numerics::rng::Stream;
 
@@ -22,7 +23,7 @@ pub fn parse(args: &Args<'_>) -> EnvironmentPlan {
         let centres =
             move |domain: &FunctionDomain, stream: &mut Stream| rkhs_centres(domain.gram.n_points(), n_centres, weights, stream);
         let domain = function.build(context)?;
-        let sums = function.sums(&domain, context, centres);
+        let sums = if n_centres <= KernelSum::MOST_TERMS { function.sums(&domain, context, centres) } else { None };
         Ok(Environment { sums, ..function.environment(domain, context, facts, draw) })
     })
 }
