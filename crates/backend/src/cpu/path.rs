@@ -38,20 +38,6 @@ const PRUNED_POINTS: usize = 768;
 const PRUNED_COVARIANCES: usize = 2049;
 const PRUNED_OWN: usize = 4096;
 
-/// Smallest ridge, as a share of the prior variance, with which block pruning holds kernel columns in f32.
-///
-/// Sums are of f64; a column's rounding moves a variance by some 1e-7 an observation, so that a round in fifty has one candidate more.
-/// An own table under local Laplace noise: 10 000 points in 5 dimensions 323 and 277 us; 3000 in 3, which a cache holds, 40
-/// and 46, so that it takes [`LARGE_DOMAIN`] as well. Trials that settle in the plane would leave candidates: 10 000 points, ridge 1, 11 and
-/// 18 us; they visit fewer than [`SHORT_VISITED`].
-const SHORT_RIDGE: f64 = 0.1;
-const SHORT_VISITED: usize = 128;
-
-/// Returns whether block pruning over covariances holds their columns in f32 from now on.
-pub fn holds_short(n_points: usize, visited: usize, ridge: f64, prior: f64) -> bool {
-    LARGE_DOMAIN <= n_points && SHORT_VISITED <= visited && SHORT_RIDGE * prior <= ridge
-}
-
 /// Smallest domain with large blocks, strips of blocks with shared corners, and an interpolation grid.
 ///
 /// Corners at 1024 and 2048 points: `constant-factor` 0.91 → 1.37 and 1.65 → 2.09 µs.
@@ -131,7 +117,7 @@ pub fn screens_set(basis: &Basis, size: usize, rounds: u64, update_kind: UpdateK
             let m = table.n_features as f64;
             (m, m.min(visited / 2.0))
         }
-        // Few among many plays.
+        // Visited points are few among many plays.
         Basis::Gram(_) | Basis::Own(_) => (2.5 * rounds.min(n).sqrt(), 2.5 * rounds.min(n).sqrt()),
     };
     let (exact, screened) = match update_kind {

@@ -88,6 +88,8 @@ const RELEASES: Axis = (
     &["{ kind = \"interval\", rounds = 10 }", "{ kind = \"interval\", rounds = 2 }", "\"every-round\""],
 );
 const SETS: Axis = plain("sets", &["5", "25", "64", "65", "300", "1000"]);
+/// A set that holds another best point in nearly every round, so that more points are visited.
+const FEW_OF_A_SET: &str = "5";
 const FEW_POINTS: Axis = plain("points", &["1000", "4096"]);
 const DIMENSIONS: Axis = plain("dimension", &["1", "2"]);
 /// Privacy that every policy accepts, by its default mechanism.
@@ -161,7 +163,7 @@ fn jobs_of(family: &'static str, axes: &[Axis], privacy: &str, policy: &str) -> 
         let is_alike = |key: &str| {
             ["noise", "dimension", "privacy"].contains(&key)
                 || (key == "nodes" && value("beta") == "\"theory\"")
-                || (key == "sets" && value(key) == "5")
+                || (key == "sets" && value(key) == FEW_OF_A_SET)
         };
         let alike = (0..axes.len()).filter(|&axis| is_alike(axes[axis].0)).collect();
         PathJob { family, sizes, alike, n_points, name, text }

@@ -1,7 +1,7 @@
 //! Stores the moments of one block of a trial and applies the streaks that it has missed.
 
 use super::blocks::Blocks;
-use super::kernels::{Held, PART, TOGETHER, apply, is_fused, score, sums_of_part};
+use super::kernels::{PART, TOGETHER, apply, is_fused, score, sums_of_part};
 use super::order::MOST_SIZE;
 use privateer_numerics::vectorised;
 
@@ -18,16 +18,11 @@ pub struct BlockStreak {
     pub steps: f64,
 }
 
-type Columns<T> = Vec<Vec<[T; PART]>>;
-
 /// Moments of the points of one block, as of the last time that the block was updated.
 #[derive(Debug, Default)]
 pub struct Block {
     /// Kernel functions of the first visited points at the block's points: for each part of the points, column by column.
-    columns: Columns<f64>,
-    /// The same in f32, in their place once they are short.
-    short: Columns<f32>,
-    is_short: bool,
+    pub columns: Vec<Vec<[f64; PART]>>,
     pub mean: Vec<f64>,
     pub variance: Vec<f64>,
     /// Values of the row at the block's points, for the streak that was applied last.
@@ -42,10 +37,7 @@ impl Block {
     /// Resets the block to the prior and keeps its allocated memory.
     pub fn start(&mut self, prior: &[f64]) {
         self.columns.resize_with(prior.len() / PART, Vec::new);
-        self.short.resize_with(prior.len() / PART, Vec::new);
         self.columns.iter_mut().for_each(Vec::clear);
-        self.short.iter_mut().for_each(Vec::clear);
-        self.is_short = false;
         self.mean.clear();
         self.mean.resize(prior.len(), 0.0);
         self.variance.clear();
@@ -56,28 +48,11 @@ impl Block {
     }
 
     pub fn n_columns(&self) -> usize {
-        if self.is_short { self.short.first().map_or(0, Vec::len) } else { self.columns.first().map_or(0, Vec::len) }
-    }
-
-    /// Holds columns in f32 from now on.
-    pub fn shorten(&mut self) {
-        self.is_short = true;
-        for (part, short) in self.columns.iter_mut().zip(&mut self.short) {
-            // The limit on a trial's memory does not count both.
-            short.extend(std::mem::take(part).into_iter().map(|column| column.map(f32::of)));
-        }
+        self.columns.first().map_or(0, Vec::len)
     }
 
     pub fn column_bytes(&self) -> usize {
-        let numbers: usize = self.columns.iter().map(Vec::capacity).sum();
-        let short: usize = self.short.iter().map(Vec::capacity).sum();
-        PART * (size_of::<f64>() * numbers + size_of::<f32>() * short)
-    }
-
-    /// Gives the memory of columns back: [`Block::fill`] would keep it.
-    pub fn free_columns(&mut self) {
-        self.columns.iter_mut().for_each(|part| *part = Vec::new());
-        self.short.iter_mut().for_each(|part| *part = Vec::new());
+        self.columns.iter().map(|part| size_of::<[f64; PART]>() * part.capacity()).sum()
     }
 
     /// Computes the columns of visited points that are not there yet.
@@ -87,33 +62,19 @@ impl Block {
         if known == visited.len() {
             return;
         }
-        if self.is_short {
-            reserve(&mut self.short, known, visited.len());
-        } else {
-            reserve(&mut self.columns, known, visited.len());
+        for part in &mut self.columns {
+            if part.capacity() < visited.len() {
+                // Grow by a quarter at a time: the limit on a trial's memory counts the columns that it has.
+                part.reserve_exact(visited.len() - known + FIRST_COLUMNS.max(known / 4));
+            }
         }
         let mut column = [0.0; MOST_SIZE];
         for &point in &visited[known..] {
             let column = &mut column[..self.mean.len()];
             shared.column::<FUSED>(point as usize, index, column);
-            if self.is_short {
-                push(&mut self.short, column);
-            } else {
-                push(&mut self.columns, column);
-            }
+            self.columns.iter_mut().zip(column.as_chunks().0).for_each(|(part, column)| part.push(*column));
         }
     }
-}
-
-/// Makes room for columns, by a quarter at a time: the limit on a trial's memory counts the columns that it has.
-fn reserve<T>(parts: &mut Columns<T>, known: usize, columns: usize) {
-    for part in parts.iter_mut().filter(|part| part.capacity() < columns) {
-        part.reserve_exact(columns - known + FIRST_COLUMNS.max(known / 4));
-    }
-}
-
-fn push<T: Held>(parts: &mut Columns<T>, column: &[f64]) {
-    parts.iter_mut().zip(column.as_chunks().0).for_each(|(part, column)| part.push(column.map(T::of)));
 }
 
 vectorised! {
@@ -132,22 +93,18 @@ vectorised! {
         } else {
             block.fill::<false>(shared, visited, index);
         }
-        let Block { columns, short, is_short, mean, variance, p, streak, squares, steps } = block;
+        let Block { columns, mean, variance, p, streak, squares, steps } = block;
         let Some((last, before)) = streaks[*streak - first_streak..].split_last() else { return score(mean, variance, beta) };
         // The rest of the streak that was partly applied, then whole streaks, then the last one, whose `p` is kept.
         if let Some((started, whole)) = before.split_first() {
             apply(mean, variance, p, started.squares - *squares, started.steps - *steps);
             let mut sums = [[0.0; PART]; TOGETHER];
-            for part in 0..columns.len() {
+            for (part, columns) in columns.iter().enumerate() {
                 let [mean, variance, p] = [&mut *mean, &mut *variance, &mut *p].map(|values| &mut values[part * PART..][..PART]);
                 for group in streaks[*streak - first_streak + 1..].chunks(TOGETHER) {
                     let mut alphas = [&[][..]; TOGETHER];
                     alphas.iter_mut().zip(group).for_each(|(alpha, streak)| *alpha = &streak.alpha);
-                    if *is_short {
-                        sums_of_part(&alphas[..group.len()], &short[part], &mut sums);
-                    } else {
-                        sums_of_part(&alphas[..group.len()], &columns[part], &mut sums);
-                    }
+                    sums_of_part(&alphas[..group.len()], columns, &mut sums);
                     for (missed, sums) in group.iter().zip(&sums) {
                         p.copy_from_slice(sums);
                         if !std::ptr::eq(missed, last) {

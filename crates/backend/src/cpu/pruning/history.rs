@@ -43,8 +43,6 @@ pub struct FeatureRows {
 /// Visited points over kernel columns; see [`History::Gram`].
 #[derive(Debug, Default)]
 pub struct GramRows {
-    /// Whether blocks hold the columns in f32.
-    is_short: bool,
     points: Vec<u32>,
     /// `L`, where `L L^T` is the visited points' covariance without the row term.
     ///
@@ -83,11 +81,6 @@ impl History {
             Self::Features(features) => &features.rows.points,
             Self::Gram(gram) => &gram.points,
         }
-    }
-
-    /// Counts the rounding of columns that are held in f32 in the streaks from now on; false if it counts already, or over features.
-    pub fn shorten(&mut self) -> bool {
-        if let Self::Gram(gram) = self { !std::mem::replace(&mut gram.is_short, true) } else { false }
     }
 
     /// Returns the coordinates of the open streak.
@@ -306,8 +299,7 @@ impl GramRows {
         self.coordinates.resize(new.next_multiple_of(8), 0.0);
         self.size = alpha.iter().map(|a| a.abs()).sum();
         // Sums of K products in any order, a rounding of each coefficient, and a safety factor of 4 as on the dense path.
-        let of_value = if self.is_short { f64::from(f32::EPSILON) / 2.0 * prior } else { 0.0 };
-        let p_error = self.size * (blocks.source.error() + of_value + 4.0 * (new as f64 + 8.0) * U * prior);
+        let p_error = self.size * (blocks.source.error() + 4.0 * (new as f64 + 8.0) * U * prior);
         // The dense path computes the whole column of every new point.
         OpenedStreak {
             p_error,

@@ -9,7 +9,7 @@ use super::order::MOST_SIZE;
 use super::rows::{AveragedObservation, VisitedRows};
 use super::search::ScoreErrors;
 use crate::cpu::Cpu;
-use crate::cpu::path::{self, PathCost, WORK_OF_A_SCORE};
+use crate::cpu::path::{PathCost, WORK_OF_A_SCORE};
 use crate::cpu::trial::{TrialScreen, settle};
 use crate::cpu::vector::{self, U};
 use crate::{Band, Counters};
@@ -223,13 +223,6 @@ impl PrunedTrial {
                 return false;
             }
         } else {
-            if path::holds_short(self.n_points(), visited.points.len(), visited.ridge, prior) && self.history.shorten() {
-                // What was observed before is applied without that rounding.
-                for block in 0..self.blocks.len() {
-                    self.take(block, 0.0);
-                    self.blocks[block].shorten();
-                }
-            }
             let mut streak = BlockStreak::default();
             let Some(opened) = self.history.start(&visited, row, prior, &self.shared, &mut streak.alpha) else { return false };
             self.begin(streak, opened, scale, prior);
@@ -318,7 +311,8 @@ impl PrunedTrial {
         self.column_bytes += own.column_bytes() - held;
         if self.most_column_bytes < self.column_bytes {
             self.column_bytes -= own.column_bytes();
-            own.free_columns();
+            // `fill` would keep the memory.
+            own.columns.iter_mut().for_each(|part| *part = Vec::new());
         }
         self.cost.work += size * (new * self.shared.source.work() + missed * self.history.points().len() + WORK_OF_A_SCORE);
         found
