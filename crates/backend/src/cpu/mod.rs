@@ -3,8 +3,8 @@
 //! Each trial keeps mean and posterior variance of all points. An observation costs one product `p = row · h` over the
 //! domain (`p` is reused where the point was played again); the posterior variance falls by `(scale p)²` and the mean rises
 //! by `mean_step * p`. Points are processed in blocks that stay in the first-level cache. Models that change completely
-//! every round have paths of their own: one product per trial in f32, and for near ties in f64 (`factor`), or interpolation from a few points for all
-//! trials of a batch (`pivots`), where counted work shows a benefit. Over large domains, a model with visited points starts
+//! every round have paths of their own: one product per trial in f32, and for near ties in f64 (`factor`), or interpolation
+//! from a few points for all trials of a batch (`pivots`), where counted work shows a benefit. Over large domains, a model with visited points starts
 //! with block pruning (`pruning`), over feature tables and kernel columns alike; it moves to the dense path when its counted
 //! work is larger there, or if it cannot follow the model. `path` says which of these a trial takes, and why.
 //!

@@ -117,8 +117,11 @@ pub fn screens_set(basis: &Basis, size: usize, rounds: u64, update_kind: UpdateK
             let m = table.n_features as f64;
             (m, m.min(visited / 2.0))
         }
-        // Visited points are few among many plays.
-        Basis::Gram(_) | Basis::Own(_) => (2.5 * rounds.min(n).sqrt(), 2.5 * rounds.min(n).sqrt()),
+        Basis::Gram(_) | Basis::Own(_) => {
+            // Few among many plays are visited.
+            let visited = 2.5 * rounds.min(n).sqrt();
+            (visited, visited)
+        }
     };
     let (exact, screened) = match update_kind {
         UpdateKind::RankOne => (0.1e-6 + 0.27e-9 * functions * shorter, 2e-9 + 0.1e-9 * functions),

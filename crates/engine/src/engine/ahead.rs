@@ -67,8 +67,6 @@ struct LaneTrial {
     named: VecDeque<u32>,
     /// The recommended points after the named rounds that are recorded; `None` where the host finds it.
     recommended: VecDeque<Option<u32>>,
-    /// Whether the lane has named the last round.
-    is_named: bool,
     /// Rounds that the lane has not been told.
     untold: Vec<LaneRound>,
     has_begun: bool,
@@ -119,7 +117,6 @@ impl DeviceTrials {
             coming: AheadRound::Screened,
             named: VecDeque::new(),
             recommended: VecDeque::new(),
-            is_named: false,
             untold: Vec::new(),
             has_begun: false,
             leaves: false,
@@ -263,7 +260,6 @@ impl LaneTrial {
 
     /// Writes the point of the round if the lane names it; the host decides what the lane leaves to it.
     fn decide(&mut self, player: &mut Player, point: &mut usize) -> Result<(), Error> {
-        self.is_named = false;
         if let AheadRound::Asked(asked) = self.coming {
             self.coming = self.answer(asked)?.map_or(AheadRound::Decided, AheadRound::Named);
         }
@@ -281,7 +277,7 @@ impl LaneTrial {
 
     /// Counts a round that the lane has named; returns its point.
     fn count(&mut self, point: u32) -> usize {
-        self.is_named = true;
+        self.coming = AheadRound::Named(point);
         self.n_named += 1;
         self.n_ahead += 1;
         self.changes += usize::from(self.last != Some(point));
@@ -343,7 +339,7 @@ impl LaneTrial {
     ///
     /// Where the lane has not, the policy is told all that it recommends from.
     fn recommended(&mut self, player: &mut Player) -> Result<Option<usize>, Error> {
-        let named = if self.is_named { self.recommended.pop_front().flatten() } else { None };
+        let named = if let AheadRound::Named(_) = self.coming { self.recommended.pop_front().flatten() } else { None };
         if named.is_some() && !player.number.is_multiple_of(CHECKED) && player.pending.len() < MOST_PENDING {
             return Ok(named.map(|point| point as usize));
         }

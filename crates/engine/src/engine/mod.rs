@@ -1,7 +1,7 @@
 //! Runs units of work in lockstep batches, where policy and backend work together.
 //!
-//! A unit is a block of trials of one cell, or of several tiny ones; it becomes one part of the results. Trials of a unit run in lockstep batches,
-//! batches run in parallel, and nothing that is recorded depends on how. The engine is given the units that are already done,
+//! A unit is a block of trials of one cell, or of several tiny ones; it becomes one part of the results. Trials of a unit run in
+//! lockstep batches, batches run in parallel, and nothing that is recorded depends on how. The engine is given the units that are already done,
 //! and passes finished ones to an [`Observer`]. **Invariant:** prints nothing, writes nothing, reads no result.
 
 mod ahead;

@@ -23,13 +23,13 @@ const USUAL_FACTOR: f64 = 0.5;
 
 /// Factors of a tuned `beta` that are tried unless stated.
 pub const USUAL_FACTORS: [f64; 6] = [0.05, 0.1, 0.2, 0.5, 1.0, 2.0];
-/// Returns those factors and 0, exploring nothing: what references choose among, and the policies of `privateer cost`.
+/// Number of pilot trials of each factor unless stated.
+pub const USUAL_PILOT: u64 = 10;
+
+/// Returns [`USUAL_FACTORS`] and 0, exploring nothing: what references choose among, and the policies of `privateer cost`.
 pub fn usual_factors_and_zero() -> impl Iterator<Item = f64> {
     [0.0].into_iter().chain(USUAL_FACTORS)
 }
-
-/// Number of pilot trials of each factor unless stated.
-pub const USUAL_PILOT: u64 = 10;
 
 impl ExplorationFactor {
     /// Reads the key `beta` of a policy whose factor has no noise scale to choose.

@@ -3,7 +3,8 @@
 //! No path changes a result, so each may be taken: the default must be nearly the best, no job dearer than a larger one that does the
 //! same work, and none much dearer a point than the next smaller one. Fewer features widen the theorem's factor by their error, noise
 //! changes which points are in question, sets of five hold another best point in nearly every round, and a problem of another
-//! dimension is another one: such jobs are compared at the same features, noise, sets or dimension only. Families of the grid compare paths; every registered policy adds one that compares sizes.
+//! dimension is another one: such jobs are compared at the same features, noise, sets or dimension only. Families of the grid compare
+//! paths; every registered policy adds one that compares sizes.
 
 use crate::run::{RunOptions, run_in_memory};
 use cpu_time::ProcessTime;
