@@ -559,7 +559,7 @@ fn recommend(answer: u32) {
 // Entry point: sets the lanes of jobs that begin to the prior.
 @compute @workgroup_size(THREADS)
 fn begin(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) index: u32) {
-    let job = group.x * (JOB_HEADER + 3u * sizes.n_rounds);
+    let job = group.x * (JOB_HEADER + ROUND_NUMBERS * sizes.n_rounds);
     if (jobs[job + 3u] < 0.0lf) {
         return;
     }
@@ -579,7 +579,7 @@ fn begin(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_inde
         set_number(tile_at(tile) + T_CENTRE_VARIANCE, of_point(0u, centre));
     }
     if (thread == 0u) {
-        set_number(RIDGE, jobs[job + 4u]);
+        set_number(RIDGE, jobs[u32(jobs[job + 8u])]);
         set_number(OF_VALUES, jobs[job + 3u]);
         set_number(TILES_VARIANCE, domain[D_PRIOR_ERROR] * domain[D_PRIOR]);
     }
@@ -600,21 +600,23 @@ fn enter(lane: u32, index: u32) {
     spent = 4u;
 }
 
-// Entry point: plays the rounds of jobs, or goes on with them. A negative exploration factor -1 - x forces position x, and its
-// reward stands in the place of the noise.
+// Entry point: plays the rounds of jobs, or goes on with them.
 @compute @workgroup_size(THREADS)
 fn play(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) index: u32) {
-    let job = group.x * (JOB_HEADER + 3u * sizes.n_rounds);
+    let job = group.x * (JOB_HEADER + ROUND_NUMBERS * sizes.n_rounds);
     let answer = group.x * (PLAYED_HEADER + sizes.n_rounds + sizes.n_recorded);
     let stamp = u32(jobs[job + 2u]);
+    let n_forced = u32(jobs[job + 7u]);
+    let shared_at = u32(jobs[job + 8u]);
+    let clip = vec2<Real>(jobs[shared_at + 3u], jobs[shared_at + 4u]);
     enter(u32(jobs[job]), index);
     for (var i = thread; i < 32u; i += THREADS) {
         num[i] = number(i);
     }
     workgroupBarrier();
     if (thread == 0u) {
-        num[SLOPE] = jobs[job + 8u];
-        num[OFFSET] = jobs[job + 9u];
+        num[SLOPE] = jobs[shared_at + 1u];
+        num[OFFSET] = jobs[shared_at + 2u];
         n_visited = word(W_VISITED);
         n_factored = word(W_FACTORED);
         n_rows = word(W_ROWS);
@@ -627,8 +629,8 @@ fn play(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
         status = select(PLAYING, select(played[answer + 2u], PLAYING, played[answer + 2u] == PAUSED), goes_on);
     }
     // The plane that holds the lane's function is that of the first lane with the same one.
-    let function_at = (u32(jobs[job + 7u]) * LANE_PLANES + L_FUNCTION) * TILE * sizes.n_tiles;
-    let recorded = vec2<u32>(u32(jobs[job + 10u]), u32(jobs[job + 11u]));
+    let function_at = (u32(jobs[job + 4u]) * LANE_PLANES + L_FUNCTION) * TILE * sizes.n_tiles;
+    let recorded = vec2<u32>(u32(jobs[job + 5u]), u32(jobs[job + 6u]));
     let rounds = u32(jobs[job + 1u]);
     let first = workgroupUniformLoad(&first_round);
     if (workgroupUniformLoad(&status) != PLAYING || first == rounds) {
@@ -636,8 +638,8 @@ fn play(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
     }
     var n_played = first;
     for (var k = first; k < rounds; k++) {
-        let at = job + JOB_HEADER + 3u * k;
-        let beta = jobs[at];
+        let at = job + JOB_HEADER + ROUND_NUMBERS * k;
+        let is_forced = k < n_forced;
         if (thread == 0u && ROUNDS_END < spent) {
             status = PAUSED;
         }
@@ -645,24 +647,24 @@ fn play(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
         if (workgroupUniformLoad(&status) != PLAYING) {
             break;
         }
-        if (beta < 0.0lf) {
+        if (is_forced) {
             if (thread == 0u) {
-                chosen = u32(-beta) - 1u;
+                chosen = u32(jobs[at]);
             }
         } else {
-            decide(beta);
+            decide(jobs[shared_at + SHARED_HEADER + k - n_forced]);
         }
         if (workgroupUniformLoad(&status) != PLAYING) {
             break;
         }
         if (thread == 0u) {
             let x = chosen;
-            let seen = lane_planes[function_at + x] + jobs[at + 1u];
-            let kept = select(seen, jobs[job + 5u], seen < jobs[job + 5u]);
-            let released = select(kept, jobs[job + 6u], jobs[job + 6u] < kept) + jobs[at + 2u];
-            num[REWARD] = select(released, jobs[at + 1u], beta < 0.0lf);
+            let seen = lane_planes[function_at + x] + jobs[at];
+            let kept = select(seen, clip.x, seen < clip.x);
+            let released = select(kept, clip.y, clip.y < kept) + jobs[at + 1u];
+            num[REWARD] = select(released, jobs[at + 1u], is_forced);
             let rounded = num[OF_VALUES] + 4.0lf * U * (abs(seen) + abs(released));
-            num[OF_REWARDS] = select(num[OF_REWARDS], larger(num[OF_REWARDS], rounded), 0.0lf <= beta && 0.0lf < num[OF_VALUES]);
+            num[OF_REWARDS] = select(num[OF_REWARDS], larger(num[OF_REWARDS], rounded), !is_forced && 0.0lf < num[OF_VALUES]);
             played[answer + PLAYED_HEADER + k] = u32(of_point(2u, x));
         }
         n_played = k + 1u;

@@ -44,15 +44,18 @@ struct LoopSizes {
 @group(0) @binding(17) var<storage, read_write> lane_numbers: array<Real>;
 // lanes x 5 x tiles x TILE: p, mean, variance, its error, and the function.
 @group(0) @binding(18) var<storage, read_write> lane_planes: array<Real>;
-// Jobs: lane, rounds, stamp, error of the function's values if it begins (else -1), ridge, clip range, the lane that holds the function,
-// slope and offset of the exploration factor, rounds with a recommendation as bits; then exploration factor at no information gain, noise and what a
-// mechanism adds, of each round (`play`).
+// Jobs: lane, rounds, stamp, error of the function's values if it begins (else -1), the lane that holds the function, rounds with a
+// recommendation as bits, forced rounds, where its shared numbers begin; then two numbers of each round: position and reward of those that are
+// forced, which come first, noise and what a mechanism adds of the others. Shared numbers: ridge, slope and offset of the exploration factor, clip
+// range; then the factor at no information gain of each round that is not forced.
 @group(0) @binding(19) var<storage, read> jobs: array<Real>;
 // Jobs x (stamp, rounds played, status, tiles visited; actions; recommended points, in order). A job that was paused goes on in
 // the next dispatch.
 @group(0) @binding(20) var<storage, read_write> played: array<u32>;
 
-const JOB_HEADER: u32 = 12u;
+const JOB_HEADER: u32 = 9u;
+const ROUND_NUMBERS: u32 = 2u;
+const SHARED_HEADER: u32 = 5u;
 const PLAYED_HEADER: u32 = 4u;
 
 // Constants of the domain.

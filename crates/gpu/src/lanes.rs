@@ -17,9 +17,11 @@ use std::sync::Arc;
 /// Planes of a lane: p, mean, variance, its error, and the function.
 pub const LANE_PLANES: usize = 5;
 
-/// Numbers before the rounds of a job, and numbers a round; words before the actions of an answer.
-const JOB_HEADER: usize = 12;
-const ROUND_NUMBERS: usize = 3;
+/// Numbers before the rounds of a job, numbers a round, and numbers before the factors that jobs share; words before the actions of an
+/// answer.
+const JOB_HEADER: usize = 9;
+const ROUND_NUMBERS: usize = 2;
+const SHARED_HEADER: usize = 5;
 const ANSWER_HEADER: usize = 4;
 
 /// Layout of a lane in `trial_state.wgsl`: numbers before its vectors, of a tile and of a row besides features, words before
@@ -115,7 +117,7 @@ impl DeviceRounds for GpuRounds {
         let of_lanes = |numbers: usize, size: usize| (n_lanes * numbers * size) as u64;
         let loop_sizes = uniform(shared, &words)?;
         let planes = storage(shared, "lane planes", of_lanes(LANE_PLANES * sizes.stride, 8))?;
-        let jobs = storage(shared, "jobs", of_lanes(JOB_HEADER + ROUND_NUMBERS * MOST_ROUNDS, 8))?;
+        let jobs = storage(shared, "jobs", of_lanes(JOB_HEADER + SHARED_HEADER + (ROUND_NUMBERS + 1) * MOST_ROUNDS, 8))?;
         let played = storage(shared, "played", of_lanes(ANSWER_HEADER + 2 * MOST_ROUNDS, 4))?;
         let buffers = [
             (layout::LOOP_SIZES, &loop_sizes),
@@ -189,25 +191,39 @@ impl AskedRounds {
 }
 
 impl GpuLanes {
-    /// Writes jobs in the layout of the shader.
+    /// Writes jobs in the layout of the shader; those with the same settings and factors, as trials of a cell have them, share these.
     fn packed(&self, jobs: &[LaneJob], most: usize) -> Vec<f64> {
-        let mut packed = vec![0.0; jobs.len() * (JOB_HEADER + ROUND_NUMBERS * most)];
-        for (job, packed) in jobs.iter().zip(packed.chunks_exact_mut(JOB_HEADER + ROUND_NUMBERS * most)) {
+        let size = JOB_HEADER + ROUND_NUMBERS * most;
+        let mut packed = vec![0.0; jobs.len() * size];
+        let mut shared: BTreeMap<Vec<u64>, usize> = BTreeMap::new();
+        for (at, job) in jobs.iter().enumerate() {
             let (function, error) = self.functions[job.lane];
             let (function, begins) = (function as f64, if job.function.is_some() { error } else { -1.0 });
-            let (low, high) = (job.clip.0.max(-f64::MAX), job.clip.1.min(f64::MAX));
             let (lane, n_rounds, stamp) = (job.lane as f64, job.rounds.len() as f64, f64::from(self.stamp));
+            let [first, last] = [job.recorded & u64::from(u32::MAX), job.recorded >> 32].map(|bits| bits as f64);
             let FactorGrowth { slope, offset } = job.growth;
-            let recorded = [job.recorded & u64::from(u32::MAX), job.recorded >> 32].map(|bits| bits as f64);
-            let [first, last] = recorded;
-            let header = [lane, n_rounds, stamp, begins, job.ridge, low, high, function, slope, offset, first, last];
-            packed[..JOB_HEADER].copy_from_slice(&header);
-            for (round, packed) in job.rounds.iter().zip(packed[JOB_HEADER..].chunks_exact_mut(ROUND_NUMBERS)) {
-                packed.copy_from_slice(&match *round {
-                    LaneRound::Forced { point, reward } => [-1.0 - f64::from(self.domain.position(point)), reward, 0.0],
-                    LaneRound::Open { least, noise, added } => [least, noise, added],
-                });
+            let mut own = vec![job.ridge, slope, offset, job.clip.0.max(-f64::MAX), job.clip.1.min(f64::MAX)];
+            let mut n_forced = 0;
+            for (round, packed) in job.rounds.iter().zip(packed[at * size + JOB_HEADER..].chunks_exact_mut(ROUND_NUMBERS)) {
+                let of_round = match *round {
+                    LaneRound::Forced { point, reward } => {
+                        n_forced += 1;
+                        [f64::from(self.domain.position(point)), reward]
+                    }
+                    LaneRound::Open { least, noise, added } => {
+                        own.push(least);
+                        [noise, added]
+                    }
+                };
+                packed.copy_from_slice(&of_round);
             }
+            let next = packed.len();
+            let own_at = *shared.entry(own.iter().map(|number| number.to_bits()).collect()).or_insert(next);
+            if own_at == next {
+                packed.extend(own);
+            }
+            let header = [lane, n_rounds, stamp, begins, function, first, last, f64::from(n_forced), own_at as f64];
+            packed[at * size..][..JOB_HEADER].copy_from_slice(&header);
         }
         packed
     }

@@ -166,7 +166,7 @@ fn wrong_lanes_are_found() {
     let off = vec![replacement("variance -= squares * p * p;", "variance -= 0.5lf * squares * p * p;")];
     let recommended = "u32(of_point(2u, chosen))";
     let recommended = vec![replacement(recommended, "u32(of_point(2u, chosen)) ^ 1u")];
-    let flat = vec![replacement("num[SLOPE] = jobs[job + 8u];", "num[SLOPE] = 0.0lf;")];
+    let flat = vec![replacement("num[SLOPE] = jobs[shared_at + 1u];", "num[SLOPE] = 0.0lf;")];
     let (_kept, data) = twice();
     let table = "kind = \"points-table\"\nfile = \"twice.csv\"\ninputs = [\"x\", \"y\"]\nvalue = \"price\"";
     let constant = constant(2.0);

@@ -48,7 +48,7 @@ pub struct LaneJob {
     pub growth: FactorGrowth,
     /// Range to which rewards are clipped.
     pub clip: (f64, f64),
-    /// The rounds, at most [`MOST_ROUNDS`].
+    /// The rounds, at most [`MOST_ROUNDS`]; those that the host has decided come first.
     pub rounds: Vec<LaneRound>,
     /// Bits of the rounds after which the lane names the recommended point; the lowest one stands for the first round.
     pub recorded: u64,
