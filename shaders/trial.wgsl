@@ -609,6 +609,7 @@ fn play(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
     let n_forced = u32(jobs[job + 7u]);
     let shared_at = u32(jobs[job + 8u]);
     let clip = vec2<Real>(jobs[shared_at + 3u], jobs[shared_at + 4u]);
+    let n_factors = u32(jobs[shared_at + 5u]);
     enter(u32(jobs[job]), index);
     for (var i = thread; i < 32u; i += THREADS) {
         num[i] = number(i);
@@ -652,7 +653,7 @@ fn play(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
                 chosen = u32(jobs[at]);
             }
         } else {
-            decide(jobs[shared_at + SHARED_HEADER + k - n_forced]);
+            decide(jobs[shared_at + SHARED_HEADER + min(k - n_forced, n_factors - 1u)]);
         }
         if (workgroupUniformLoad(&status) != PLAYING) {
             break;

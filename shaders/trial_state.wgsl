@@ -47,7 +47,7 @@ struct LoopSizes {
 // Jobs: lane, rounds, stamp, error of the function's values if it begins (else -1), the lane that holds the function, rounds with a
 // recommendation as bits, forced rounds, where its shared numbers begin; then two numbers of each round: position and reward of those that are
 // forced, which come first, noise and what a mechanism adds of the others. Shared numbers: ridge, slope and offset of the exploration factor, clip
-// range; then the factor at no information gain of each round that is not forced.
+// range, factors; then the factor at no information gain of each round that is not forced, or one for all.
 @group(0) @binding(19) var<storage, read> jobs: array<Real>;
 // Jobs x (stamp, rounds played, status, tiles visited; actions; recommended points, in order). A job that was paused goes on in
 // the next dispatch.
@@ -55,7 +55,7 @@ struct LoopSizes {
 
 const JOB_HEADER: u32 = 9u;
 const ROUND_NUMBERS: u32 = 2u;
-const SHARED_HEADER: u32 = 5u;
+const SHARED_HEADER: u32 = 6u;
 const PLAYED_HEADER: u32 = 4u;
 
 // Constants of the domain.

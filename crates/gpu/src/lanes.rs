@@ -21,7 +21,7 @@ pub const LANE_PLANES: usize = 5;
 /// answer.
 const JOB_HEADER: usize = 9;
 const ROUND_NUMBERS: usize = 2;
-const SHARED_HEADER: usize = 5;
+const SHARED_HEADER: usize = 6;
 const ANSWER_HEADER: usize = 4;
 
 /// Layout of a lane in `trial_state.wgsl`: numbers before its vectors, of a tile and of a row besides features, words before
@@ -192,6 +192,7 @@ impl AskedRounds {
 
 impl GpuLanes {
     /// Writes jobs in the layout of the shader; those with the same settings and factors, as trials of a cell have them, share these.
+    /// Equal factors of all rounds are one.
     fn packed(&self, jobs: &[LaneJob], most: usize) -> Vec<f64> {
         let size = JOB_HEADER + ROUND_NUMBERS * most;
         let mut packed = vec![0.0; jobs.len() * size];
@@ -202,8 +203,7 @@ impl GpuLanes {
             let (lane, n_rounds, stamp) = (job.lane as f64, job.rounds.len() as f64, f64::from(self.stamp));
             let [first, last] = [job.recorded & u64::from(u32::MAX), job.recorded >> 32].map(|bits| bits as f64);
             let FactorGrowth { slope, offset } = job.growth;
-            let mut own = vec![job.ridge, slope, offset, job.clip.0.max(-f64::MAX), job.clip.1.min(f64::MAX)];
-            let mut n_forced = 0;
+            let (mut factors, mut n_forced) = (Vec::new(), 0);
             for (round, packed) in job.rounds.iter().zip(packed[at * size + JOB_HEADER..].chunks_exact_mut(ROUND_NUMBERS)) {
                 let of_round = match *round {
                     LaneRound::Forced { point, reward } => {
@@ -211,12 +211,18 @@ impl GpuLanes {
                         [f64::from(self.domain.position(point)), reward]
                     }
                     LaneRound::Open { least, noise, added } => {
-                        own.push(least);
+                        factors.push(least);
                         [noise, added]
                     }
                 };
                 packed.copy_from_slice(&of_round);
             }
+            if factors.windows(2).all(|two| two[0].to_bits() == two[1].to_bits()) {
+                factors.truncate(1);
+            }
+            let (low, high) = (job.clip.0.max(-f64::MAX), job.clip.1.min(f64::MAX));
+            let mut own = vec![job.ridge, slope, offset, low, high, factors.len() as f64];
+            own.append(&mut factors);
             let next = packed.len();
             let own_at = *shared.entry(own.iter().map(|number| number.to_bits()).collect()).or_insert(next);
             if own_at == next {
