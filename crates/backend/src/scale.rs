@@ -34,7 +34,7 @@ impl Scale {
                 let mut largest = vec![0.0f64; table.n_features];
                 let (mut prior, mut norm) = (Vec::with_capacity(table.n_points), 0.0f64);
                 for point in 0..table.n_points {
-                    let row = table.row(point);
+                    let row = &*table.row(point);
                     let square = linalg::dot(row, row);
                     for (most, value) in largest.iter_mut().zip(row) {
                         *most = most.max(value.abs());

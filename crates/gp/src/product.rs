@@ -3,7 +3,7 @@
 use super::kernel::Kernel;
 use super::{Points, grid_axis};
 use crate::score::{AxisFeatures, FeatureTable};
-use privateer_numerics::linalg::dot;
+use std::borrow::Cow;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -84,9 +84,9 @@ impl Plays {
     }
 
     /// Returns the features of a play: a point of the table, or the number of a defined play.
-    pub fn features(&self, play: usize) -> &[f64] {
+    pub fn features(&self, play: usize) -> Cow<'_, [f64]> {
         let m = self.table.n_features;
-        if self.axes.is_some() { &self.sums[play * m..(play + 1) * m] } else { self.table.row(play) }
+        if self.axes.is_some() { self.sums[play * m..(play + 1) * m].into() } else { self.table.row(play) }
     }
 
     /// Assigns the next number to the play with these rows, one of each axis.
@@ -95,7 +95,7 @@ impl Plays {
         let first = self.sums.len();
         self.sums.resize(first + m, 0.0);
         for &row in rows {
-            for (sum, value) in self.sums[first..].iter_mut().zip(self.table.row(row as usize)) {
+            for (sum, value) in self.sums[first..].iter_mut().zip(&*self.table.row(row as usize)) {
                 *sum += value;
             }
         }
@@ -103,16 +103,12 @@ impl Plays {
 
     /// Returns the largest `|phi|` of a play.
     pub fn largest_norm(&self) -> f64 {
-        self.largest(|row| self.square(row)).sqrt()
+        self.largest(|row| self.table.square(row)).sqrt()
     }
 
     /// Returns the largest `residual + |phi|²` of a play.
     pub fn prior_bound(&self) -> f64 {
-        self.largest(|row| self.table.residual[row] + self.square(row))
-    }
-
-    fn square(&self, row: usize) -> f64 {
-        dot(self.table.row(row), self.table.row(row))
+        self.largest(|row| self.table.residual[row] + self.table.square(row))
     }
 
     /// Returns the largest sum over the rows of a play.

@@ -19,7 +19,7 @@ use std::sync::Arc;
 pub fn sample_gp(features: &FeatureTable, stream: &mut Stream) -> Vec<f64> {
     let mut z = vec![0.0; features.n_features];
     stream.normals(&mut z);
-    (0..features.n_points).map(|point| dot(features.row(point), &z)).collect()
+    (0..features.n_points).map(|point| dot(&features.row(point), &z)).collect()
 }
 
 /// A sampler over a grid for a kernel that is a product over coordinates.

@@ -45,7 +45,8 @@ fn the_axis_path_is_the_product_of_the_axes() {
     for point in 0..64 {
         let mut row = vec![1.0];
         for (axis, &i) in sampler.axes.iter().zip(&rows(point)) {
-            row = row.iter().flat_map(|r| axis.row(i).iter().map(move |v| r * v)).collect();
+            let along = axis.row(i);
+            row = row.iter().flat_map(|r| along.iter().map(move |v| r * v)).collect();
         }
         values.extend(row);
     }
@@ -53,7 +54,7 @@ fn the_axis_path_is_the_product_of_the_axes() {
     for a in 0..64 {
         for b in 0..64 {
             let k = kernel.value(points.point(a), points.point(b));
-            assert!((dot(table.row(a), table.row(b)) - k).abs() < 1e-11, "covariance of the grid");
+            assert!((dot(&table.row(a), &table.row(b)) - k).abs() < 1e-11, "covariance of the grid");
         }
     }
     let (direct, by_axes) = (sample_gp(&table, &mut stream()), sampler.sample(&mut stream()));

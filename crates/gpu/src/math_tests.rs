@@ -55,7 +55,8 @@ fn sine_and_cosine_are_within_a_few_roundoffs() {
         values.extend(frequencies.iter().map(|w| libm::cos(w * x)));
         values.extend(frequencies.iter().map(|w| libm::sin(w * x)));
     }
-    let form = FourierForm { dimension: 1, points: points.into(), amplitudes: vec![1.0; frequencies.len()], frequencies };
+    let amplitudes = vec![1.0; frequencies.len()];
+    let form = FourierForm { dimension: 1, points: points.into(), amplitudes, frequencies, grid: None };
     let n_points = n as usize;
     let residual = vec![0.0; n_points];
     let table = FeatureTable { n_points, n_features: 8, values, residual, kernel_error: 0.0, form: Some(form) };

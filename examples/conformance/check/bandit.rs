@@ -339,9 +339,10 @@ fn play(file: &Value, run: &Value, name: &str) -> Read<Value> {
             betas.push(beta);
         }
         idx.push(point);
-        add_scaled(&mut sums[user as usize], reward, table.row(point));
+        let row = &*table.row(point);
+        add_scaled(&mut sums[user as usize], reward, row);
         if user + 1 == k {
-            (0..m).for_each(|i| add_scaled(&mut v[i * m..(i + 1) * m], table.row(point)[i], table.row(point)));
+            (0..m).for_each(|i| add_scaled(&mut v[i * m..(i + 1) * m], row[i], row));
             let mut factor = v.clone();
             cholesky(&mut factor, m)?;
             let mut estimates = sums.clone();
@@ -350,7 +351,7 @@ fn play(file: &Value, run: &Value, name: &str) -> Read<Value> {
             // The estimate whose means the model has.
             estimates.iter_mut().for_each(|estimate| solve_lower_transposed(&factor, estimate));
             let fits =
-                |theta: &Vec<f64>| means.iter().enumerate().all(|(x, mean)| (dot(table.row(x), theta) - mean).abs() < 1e-9);
+                |theta: &Vec<f64>| means.iter().enumerate().all(|(x, mean)| (dot(&table.row(x), theta) - mean).abs() < 1e-9);
             chosen.extend(estimates.iter().position(fits));
         }
         if [1, 2, 10, 25].contains(&round) {

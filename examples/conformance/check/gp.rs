@@ -79,14 +79,14 @@ fn largest_error(map: &QuadratureMap, kernel: &dyn Kernel, differences: &Points)
     let (table, zero) = (map.table(differences, None), differences.n_points() / 2);
     let inside = |(_, r): &(usize, &[f64])| dot(r, r) <= 16.0 + 1e-9;
     let all = differences.coordinates().chunks_exact(differences.dimension()).enumerate().filter(inside);
-    let errors = all.map(|(at, r)| (dot(table.row(at), table.row(zero)) - kernel.value(r, differences.point(zero))).abs());
+    let errors = all.map(|(at, r)| (dot(&table.row(at), &table.row(zero)) - kernel.value(r, differences.point(zero))).abs());
     errors.fold(0.0, f64::max)
 }
 
 /// All inner products of a table's rows.
 fn products(table: &FeatureTable) -> Vec<f64> {
     let n = table.n_points;
-    (0..n * n).map(|at| dot(table.row(at / n), table.row(at % n))).collect()
+    (0..n * n).map(|at| dot(&table.row(at / n), &table.row(at % n))).collect()
 }
 
 /// Features on the unit cube, their errors at differences of its grids.

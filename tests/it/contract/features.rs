@@ -62,11 +62,11 @@ fn length_and_stated_error() {
                 assert_eq!(features.values.len(), 22 * features.n_features, "{said}");
                 let mut worst = 0.0_f64;
                 for a in 0..22 {
-                    let length = dot(features.row(a), features.row(a));
+                    let length = dot(&features.row(a), &features.row(a));
                     assert!(length <= gram.diagonal(a) * (1.0 + 1e-9), "{said}: |phi|² = {length}");
                     assert!(0.0 <= features.residual[a], "{said}");
                     for b in 0..22 {
-                        worst = worst.max((dot(features.row(a), features.row(b)) - gram.entry(a, b)).abs());
+                        worst = worst.max((dot(&features.row(a), &features.row(b)) - gram.entry(a, b)).abs());
                     }
                 }
                 let scale = (0..22).map(|a| gram.diagonal(a)).fold(0.0, f64::max);

@@ -49,7 +49,7 @@ fn the_best_row_of_each_axis_by_hand() {
         let theta: Vec<f64> = (0..6).map(|i| dot(&inverse[6 * i..6 * i + 6], &moment)).collect();
         for (axis, &chosen) in axes.iter().zip(&rows) {
             let score = |row: usize| {
-                let phi = table.row(row);
+                let phi = &*table.row(row);
                 let form: f64 = (0..6).map(|i| phi[i] * dot(&inverse[6 * i..6 * i + 6], phi)).sum();
                 let found = posterior.exact_within(row, axis.features.clone());
                 assert!((found.variance - ridge * form).abs() < 1e-12 && (found.mean - dot(&theta, phi)).abs() < 1e-12);

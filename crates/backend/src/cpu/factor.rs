@@ -40,7 +40,8 @@ pub fn feature_tiles(table: &FeatureTable) -> Vec<Tile> {
     let m = table.n_features;
     let mut tiles = vec![[0.0; POINTS]; table.n_points.div_ceil(POINTS) * m];
     for point in 0..table.n_points {
-        let features = tiles[point / POINTS * m..].iter_mut().zip(table.row(point));
+        let row = table.row(point);
+        let features = tiles[point / POINTS * m..].iter_mut().zip(&*row);
         features.for_each(|(feature, &value)| feature[point % POINTS] = value as f32);
     }
     tiles
@@ -134,7 +135,7 @@ impl FactorScreen {
             Source::Table(table, _) => {
                 for part in points.chunks(POINTS) {
                     for (at, &point) in part.iter().enumerate() {
-                        tile.iter_mut().zip(table.row(point as usize)).for_each(|(to, &value)| to[at] = value as f32);
+                        tile.iter_mut().zip(&*table.row(point as usize)).for_each(|(to, &value)| to[at] = value as f32);
                     }
                     self.multiply(&tile);
                 }

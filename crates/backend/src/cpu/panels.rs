@@ -31,7 +31,7 @@ impl Panels {
         let mut values = vec![[0.0; POINTS]; n.div_ceil(POINTS) * m];
         for (panel, features) in values.chunks_exact_mut(m.max(1)).enumerate() {
             for place in 0..POINTS {
-                let row = table.row((panel * POINTS + place).min(n - 1));
+                let row = &*table.row((panel * POINTS + place).min(n - 1));
                 features.iter_mut().zip(row).for_each(|(places, &value)| places[place] = value);
             }
         }

@@ -74,7 +74,7 @@ const FEWEST_VISITED: usize = 16;
 
 /// Largest table of features that is held by block too, in bytes.
 ///
-/// A million points with 200 features take 1.6 GB once. Their rows are long enough for products as they stand.
+/// A million points with 200 features take 1.6 GB once, if they are stored at all. Their rows are long enough for products as they stand.
 pub const MOST_BYTES_TWICE: usize = 1 << 28;
 
 /// Most bytes of the columns that a trial's blocks hold, or a screen of whole factors in f32; beyond this they are computed again

@@ -75,8 +75,8 @@ impl LoopDomain {
 
     /// Returns the prior covariances of a point with others.
     pub(crate) fn covariances(&self, others: &[u32], point: u32) -> Vec<f64> {
-        let own = self.table.row(point as usize);
-        others.iter().map(|&other| product(self.table.row(other as usize), own)).collect()
+        let own = &*self.table.row(point as usize);
+        others.iter().map(|&other| product(&self.table.row(other as usize), own)).collect()
     }
 }
 
@@ -112,9 +112,9 @@ impl LoopDomain {
         let table = &self.table;
         let mut tiled = Vec::with_capacity(self.order.points.len() * table.n_features);
         for points in self.order.points.chunks_exact(TILE) {
-            let feature = |point: u32, j: usize| table.row(point as usize).get(j).copied().unwrap_or(0.0);
+            let rows: Vec<_> = points.iter().map(|&point| table.row(point as usize)).collect();
             let columns = 0..table.n_features.next_multiple_of(4);
-            columns.for_each(|j| tiled.extend(points.iter().map(|&point| feature(point, j))));
+            columns.for_each(|j| tiled.extend(rows.iter().map(|row| row.get(j).copied().unwrap_or(0.0))));
         }
         tiled
     }

@@ -177,7 +177,8 @@ pub const LARGEST_ANGLE: f64 = 1.6e6;
 
 /// Returns a bound on the error of Fourier features that a pass computes in f64.
 ///
-/// The error is relative to the host's features: both sums of an angle round, and sine and cosine by up to 4 roundoffs.
+/// The error is relative to the host's features: both sums of an angle round, and sine and cosine by up to 4 roundoffs. Those that
+/// the host computes by axis also round in each product of two coordinates' waves.
 /// Returns `None` if angles are too large for the passes.
 pub fn features_error(form: &FourierForm) -> Option<f64> {
     let d = form.dimension;
@@ -185,7 +186,8 @@ pub fn features_error(form: &FourierForm) -> Option<f64> {
     let angle: f64 = (0..d).map(|axis| most(&form.frequencies, axis) * most(&form.points, axis)).sum();
     let amplitude = form.amplitudes.iter().fold(0.0f64, |most, a| most.max(a.abs()));
     let u = Precision::F64.unit();
-    (angle <= LARGEST_ANGLE).then_some(amplitude * u * (2.0 * (d as f64 + 3.0) * angle + 16.0))
+    let by_axis = if form.grid.is_some() { 8.0 * d as f64 } else { 0.0 };
+    (angle <= LARGEST_ANGLE).then_some(amplitude * u * (2.0 * (d as f64 + 3.0) * angle + 16.0 + by_axis))
 }
 
 /// Returns a chunk's feature columns, each `chunk.len` long, zero beyond the last point.

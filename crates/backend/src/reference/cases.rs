@@ -2,7 +2,10 @@
 
 use crate::BackendError;
 use crate::device::{Answer, DeviceBand, DeviceSlots, NewMean, Parcel, SlotWork, Start, Visit};
-use privateer_gp::score::{Basis, Factor, FeatureTable, FourierForm, GramSource, KernelFamily, KernelForm, VarianceForm};
+use privateer_gp::Points;
+use privateer_gp::score::{
+    Basis, Factor, FeatureTable, FourierForm, GramSource, GridFeatures, KernelFamily, KernelForm, VarianceForm,
+};
 use std::sync::Arc;
 
 /// A small random number generator for tests (SplitMix64).
@@ -128,6 +131,7 @@ impl TestBasis {
             points: draws.numbers(n_points * dimension, 0.0, 1.0).into(),
             frequencies: draws.numbers(n_frequencies * dimension, -40.0, 40.0),
             amplitudes: draws.numbers(n_frequencies, 0.1, 0.5),
+            grid: None,
         };
         let mut values = Vec::new();
         for x in 0..n_points {
@@ -140,6 +144,17 @@ impl TestBasis {
         let residual = draws.numbers(n_points, 0.0, 0.1);
         let n_features = 2 * n_frequencies;
         Self::Features(Arc::new(FeatureTable { n_points, n_features, values, residual, kernel_error: 0.0, form: Some(form) }))
+    }
+
+    /// Generates Fourier features over a grid of a plane, whose rows are computed where they are read.
+    pub fn by_axis(draws: &mut CaseDraws, points_per_axis: usize, n_frequencies: usize) -> Self {
+        let stored = Self::fourier(draws, points_per_axis * points_per_axis, n_frequencies, 2).table();
+        let mut table = FeatureTable { values: Vec::new(), ..FeatureTable::clone(&stored) };
+        if let Some(form) = &mut table.form {
+            form.points = Points::grid(2, points_per_axis, 0.0, 1.0).coordinates().as_slice().into();
+            form.grid = GridFeatures::of(form);
+        }
+        Self::Features(Arc::new(table))
     }
 
     /// Generates Fourier features with their formula, of 12 frequencies in the plane.
@@ -367,6 +382,9 @@ pub fn play_every_case(play: impl Fn(&TestBasis, usize, &[Vec<OwnedWork>])) {
     let mut draws = CaseDraws(11);
     let made = TestBasis::fourier(&mut draws, 300, 12, 3);
     scripted(&mut draws, made, 3, 6);
+    let mut draws = CaseDraws(12);
+    let by_axis = TestBasis::by_axis(&mut draws, 18, 10);
+    scripted(&mut draws, by_axis, 3, 6);
     for (seed, family) in (20..).zip([
         KernelFamily::SquaredExponential,
         KernelFamily::MaternHalf,

@@ -95,7 +95,7 @@ impl Policy for Thompson {
         );
         streams.own.normals(&mut self.normals[..table.n_features]);
         let theta = self.model.weights(&self.normals, factor);
-        let drawn = |point: usize| (point, dot(table.row(point), &theta));
+        let drawn = |point: usize| (point, dot(&table.row(point), &theta));
         let best =
             (0..table.n_points).map(drawn).fold((0, f64::NEG_INFINITY), |best, next| if best.1 < next.1 { next } else { best });
         Proposal::Play(best.0)
@@ -103,12 +103,12 @@ impl Policy for Thompson {
 
     fn update(&mut self, point: usize, signal: &Released<Signal>) {
         let Some(reward) = signal.reward() else { return };
-        self.model.observe(self.table.row(point), reward);
+        self.model.observe(&self.table.row(point), reward);
         self.visits.add(point, reward);
     }
 
     fn recommend(&self) -> Option<usize> {
-        let mean = |&point: &u32| (point, self.model.mean(self.table.row(point as usize)));
+        let mean = |&point: &u32| (point, self.model.mean(&self.table.row(point as usize)));
         let means: Vec<(u32, f64)> = self.visits.points.iter().map(mean).collect();
         lowest_within_tie(&means).map(|point| point as usize)
     }

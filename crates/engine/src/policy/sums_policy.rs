@@ -171,7 +171,7 @@ impl PolicyMaker for SumsMaker {
             return refuse("the parameters have left the range of f64".to_owned(), "use the file as the run wrote it");
         }
         let moments = |point: usize| {
-            let Moments { mean, variance } = server.at(table.row(point));
+            let Moments { mean, variance } = server.at(&table.row(point));
             Moments { mean, variance: variance + table.residual[point] }
         };
         Ok((0..table.n_points).map(moments).collect())

@@ -331,7 +331,7 @@ impl Policy for SumsServer {
     fn query(&self, point: usize) -> Query<'_> {
         let norm = &self.shared.norm;
         let row = self.plays.features(point);
-        let features = if *norm == 1.0 { row.into() } else { row.iter().map(|x| x / norm).collect::<Vec<f64>>().into() };
+        let features = if *norm == 1.0 { row } else { row.iter().map(|x| x / norm).collect::<Vec<f64>>().into() };
         Query { features, release: self.is_due() }
     }
 
@@ -349,8 +349,8 @@ impl Policy for SumsServer {
     }
 
     fn recommend(&self) -> Option<usize> {
-        let means: Vec<(usize, f64)> =
-            self.played.iter().map(|&point| (point as usize, self.posterior.mean(self.plays.features(point as usize)))).collect();
+        let mean = |point: usize| (point, self.posterior.mean(&self.plays.features(point)));
+        let means: Vec<(usize, f64)> = self.played.iter().map(|&point| mean(point as usize)).collect();
         lowest_within_tie(&means)
     }
 }

@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 fn worst_pair(table: &FeatureTable, gram: &dyn GramSource) -> f64 {
     let n = gram.n_points();
-    let error = |a: usize, b: usize| (dot(table.row(a), table.row(b)) - gram.entry(a, b)).abs();
+    let error = |a: usize, b: usize| (dot(&table.row(a), &table.row(b)) - gram.entry(a, b)).abs();
     (0..n * n).map(|at| error(at / n, at % n)).fold(0.0, f64::max)
 }
 
@@ -37,7 +37,7 @@ proptest! {
         prop_assert!(table.kernel_error <= tolerance * scale);
         prop_assert!(worst_pair(&table, &gram) <= tolerance * scale + 1e-14 * scale);
         for i in 0..n {
-            let left = gram.diagonal(i) - dot(table.row(i), table.row(i));
+            let left = gram.diagonal(i) - dot(&table.row(i), &table.row(i));
             prop_assert!((left - table.residual[i]).abs() <= 1e-13 * scale);
         }
     }

@@ -13,7 +13,7 @@ pub const MEASURED_PAIRS: usize = 512;
 /// The selection is a two-dimensional low-discrepancy sequence.
 pub fn measured_error(table: &FeatureTable, points: &Points, kernel: &dyn Kernel) -> f64 {
     let n = table.n_points;
-    let error = |a: usize, b: usize| (dot(table.row(a), table.row(b)) - kernel.value(points.point(a), points.point(b))).abs();
+    let error = |a: usize, b: usize| (dot(&table.row(a), &table.row(b)) - kernel.value(points.point(a), points.point(b))).abs();
     if n * n <= MEASURED_PAIRS {
         return (0..n * n).map(|at| error(at / n, at % n)).fold(0.0, f64::max);
     }

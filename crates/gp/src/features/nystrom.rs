@@ -194,7 +194,7 @@ mod tests {
             let mut worst = 0.0f64;
             for a in 0..60 {
                 for b in 0..60 {
-                    worst = worst.max((dot(table.row(a), table.row(b)) - gram.entry(a, b)).abs());
+                    worst = worst.max((dot(&table.row(a), &table.row(b)) - gram.entry(a, b)).abs());
                 }
             }
             assert!(worst <= table.kernel_error + 1e-12 && table.kernel_error < worst + 1e-12, "{worst} {}", table.kernel_error);

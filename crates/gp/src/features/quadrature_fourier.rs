@@ -240,6 +240,7 @@ impl QuadratureMap {
                 points: points.coordinates().as_slice().into(),
                 frequencies: group.frequencies.clone(),
                 amplitudes: group.amplitudes.clone(),
+                grid: None,
             }),
             _ => None,
         };

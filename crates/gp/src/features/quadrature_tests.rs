@@ -39,10 +39,10 @@ fn the_kernel_comes_back() {
         assert_eq!((map.n_features(), table.n_features), (features, features), "{said}");
         let variance = kernel.variance().expect("stationary");
         for a in 0..20 {
-            let length = dot(table.row(a), table.row(a));
+            let length = dot(&table.row(a), &table.row(a));
             assert!(length <= variance && variance * (1.0 - 1e-13) <= length, "{said}: {length}");
             for b in 0..20 {
-                let error = (dot(table.row(a), table.row(b)) - kernel.value(points.point(a), points.point(b))).abs();
+                let error = (dot(&table.row(a), &table.row(b)) - kernel.value(points.point(a), points.point(b))).abs();
                 assert!(error <= table.kernel_error + 1e-13, "{said}: {error} beyond {}", table.kernel_error);
             }
         }
@@ -67,7 +67,7 @@ fn materns_modified_form() {
     for a in 0..20 {
         for b in 0..20 {
             let product: f64 = (0..2).map(|j| axis.value(&[points.point(a)[j]], &[points.point(b)[j]])).product();
-            assert!((dot(table.row(a), table.row(b)) - product).abs() <= map.accuracy.measured + 1e-13);
+            assert!((dot(&table.row(a), &table.row(b)) - product).abs() <= map.accuracy.measured + 1e-13);
         }
     }
     assert!(map.accuracy.measured < 0.01 && 0.02 < table.kernel_error, "{:?} {}", map.accuracy, table.kernel_error);

@@ -3,7 +3,7 @@
 use super::measured_error;
 use crate::Points;
 use crate::kernel::Kernel;
-use crate::score::{FeatureTable, FourierForm};
+use crate::score::{FeatureTable, FourierForm, GridFeatures};
 use privateer_config::params::Args;
 use privateer_numerics::rng::Stream;
 
@@ -35,7 +35,7 @@ pub fn draw_frequencies(kernel: &dyn Kernel, dimension: usize, count: usize, str
 /// Computes random Fourier features [Rahimi & Recht 2007].
 ///
 /// `phi(x) = sqrt(variance/m) [cos(w_1·x), …, cos(w_m·x), sin(w_1·x), …, sin(w_m·x)]`, so `|phi(x)|² = variance`
-/// everywhere and the residual is zero.
+/// everywhere and the residual is zero. A large table over a grid is not stored ([`GridFeatures`]).
 /// * `frequencies` — `m x d` row-major, `d` the dimension of the points
 /// * `kernel` — the approximated kernel: `kernel_error` is the largest error over up to [`super::MEASURED_PAIRS`] pairs
 ///   of points, which depend only on the number of points; without a kernel it is 0 and has no meaning
@@ -43,19 +43,22 @@ pub fn random_fourier(points: &Points, frequencies: &[f64], variance: f64, kerne
     let m = frequencies.len() / points.dimension();
     let n_points = points.n_points();
     let amplitude = libm::sqrt(variance / m as f64);
-    let mut values = Vec::with_capacity(2 * m * n_points);
-    for point in 0..n_points {
+    let mut form = FourierForm {
+        dimension: points.dimension(),
+        points: points.coordinates().as_slice().into(),
+        frequencies: frequencies.to_vec(),
+        amplitudes: vec![amplitude; m],
+        grid: None,
+    };
+    form.grid = GridFeatures::of_large(&form);
+    let n_stored = if form.grid.is_some() { 0 } else { n_points };
+    let mut values = Vec::with_capacity(2 * m * n_stored);
+    for point in 0..n_stored {
         let angle = |w: &[f64]| w.iter().zip(points.point(point)).map(|(w, x)| w * x).sum::<f64>();
         let angles: Vec<f64> = frequencies.chunks_exact(points.dimension()).map(angle).collect();
         values.extend(angles.iter().map(|&t| amplitude * libm::cos(t)));
         values.extend(angles.iter().map(|&t| amplitude * libm::sin(t)));
     }
-    let form = FourierForm {
-        dimension: points.dimension(),
-        points: points.coordinates().as_slice().into(),
-        frequencies: frequencies.to_vec(),
-        amplitudes: vec![amplitude; m],
-    };
     let mut table =
         FeatureTable { n_points, n_features: 2 * m, values, residual: vec![0.0; n_points], kernel_error: 0.0, form: Some(form) };
     if let Some(kernel) = kernel {
@@ -94,7 +97,7 @@ mod tests {
             let mut error = |m: usize| {
                 let w = draw_frequencies(&*kernel, 2, m, &mut stream).expect("has a spectral density");
                 let table = random_fourier(&points, &w, variance, Some(&*kernel));
-                assert!((dot(table.row(3), table.row(3)) - variance).abs() < 1e-12 * variance);
+                assert!((dot(&table.row(3), &table.row(3)) - variance).abs() < 1e-12 * variance);
                 table.kernel_error
             };
             let (few, many) = (error(30), error(10_000));

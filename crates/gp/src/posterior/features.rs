@@ -56,7 +56,7 @@ impl FeaturePosterior {
 /// Coordinates are features.
 impl Covariances for Plays {
     fn coordinates(&self, point: u32, _visited: &[u32]) -> Cow<'_, [f64]> {
-        Cow::Borrowed(self.features(point as usize))
+        self.features(point as usize)
     }
 
     fn variance(&self, _point: u32, c: &[f64]) -> f64 {
@@ -90,7 +90,7 @@ impl Covariances for Plays {
 
 impl ScoreModel for FeaturePosterior {
     fn exact(&self, point: usize) -> Moments {
-        let inside = self.model.moments(self.table.row(point), &self.visits, &self.plays);
+        let inside = self.model.moments(&self.table.row(point), &self.visits, &self.plays);
         Moments { mean: inside.mean, variance: self.table.residual[point] + inside.variance }
     }
 
@@ -166,7 +166,7 @@ impl Posterior for FeaturePosterior {
     }
 
     fn mean(&self, point: usize) -> f64 {
-        self.model.mean(self.plays.features(point))
+        self.model.mean(&self.plays.features(point))
     }
 
     fn visited_means(&self) -> Vec<f64> {

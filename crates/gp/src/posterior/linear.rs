@@ -7,6 +7,7 @@ use super::weights::{WeightModel, lower_root};
 use crate::Plays;
 use crate::score::{Moments, RowError, StateError};
 use privateer_numerics::linalg::{Columns, dot};
+use std::borrow::Cow;
 use std::ops::Range;
 
 /// Number of distinct points per coordinate up to which a model stays in the dual form.
@@ -80,7 +81,7 @@ impl LinearModel {
     pub fn observe(&mut self, slot: usize, visits: &Visits, plays: &Plays, reward: f64) -> StreakUpdate {
         match self {
             Self::Span(model) => model.observe(slot, visits, plays, reward),
-            Self::Weights(model) => model.observe(slot as u64, plays.features(visits.points[slot] as usize), reward),
+            Self::Weights(model) => model.observe(slot as u64, &plays.features(visits.points[slot] as usize), reward),
         }
     }
 
@@ -175,7 +176,7 @@ impl LinearModel {
 }
 
 /// Returns coordinates, count and sum of rewards of each distinct visited point.
-fn groups<'c>(visits: &Visits, plays: &'c Plays) -> impl Iterator<Item = (&'c [f64], f64, f64)> {
+fn groups<'c>(visits: &Visits, plays: &'c Plays) -> impl Iterator<Item = (Cow<'c, [f64]>, f64, f64)> {
     (visits.points.iter().zip(&visits.counts).zip(&visits.sums))
         .map(move |((&point, &count), &sum)| (plays.features(point as usize), count as f64, sum))
 }

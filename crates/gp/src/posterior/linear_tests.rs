@@ -47,20 +47,20 @@ fn the_span_gives_the_moments_of_the_weights() {
     for (point, reward) in plays(400, N, &mut stream()) {
         let (slot, _) = visits.add(point, reward);
         let one = span.observe(slot, &visits, &source, reward);
-        let other = weights.observe(point as u64, table.row(point), reward);
+        let other = weights.observe(point as u64, &table.row(point), reward);
         assert!(one.repeated == other.repeated && (one.scale / other.scale - 1.0).abs() < 1e-9, "{one:?} {other:?}");
         let off = |a: f64, b: f64| (a - b).abs() < 1e-9 * (1.0 + b.abs());
         assert!(span.direction.iter().zip(&weights.direction).all(|(a, b)| off(*a, *b)));
         let mut sum = vec![0.0; M];
         for (weight, &point) in span.row.iter().zip(&visits.points) {
-            add_scaled(&mut sum, *weight, table.row(point as usize));
+            add_scaled(&mut sum, *weight, &table.row(point as usize));
         }
         assert!(span.row.len() == visits.n_distinct() && sum.iter().zip(&span.direction).all(|(a, b)| off(*a, *b)));
     }
     assert!(2 * M < visits.n_distinct(), "more points than coordinates are part of this");
     assert!((span.gain() / weights.gain() - 1.0).abs() < 1e-9);
     for point in 0..N {
-        let c = table.row(point);
+        let c = &*table.row(point);
         let (one, other) = (span.moments(c, dot(c, c), &visits, &source), weights.moments(c));
         assert!((one.mean - other.mean).abs() < 1e-9 && (one.variance - other.variance).abs() < 1e-12, "{one:?} {other:?}");
         assert_eq!(one.mean.to_bits(), span.mean(c).to_bits());
@@ -73,7 +73,7 @@ fn the_span_gives_the_moments_of_the_weights() {
 fn changes_add_up(ridge: f64, rounds: usize, pattern: impl Fn(usize, usize) -> usize) -> usize {
     let table = table();
     let mut posterior = FeaturePosterior::new(Arc::clone(&table), ridge);
-    let mut found: Vec<[f64; 2]> = (0..N).map(|point| [0.0, dot(table.row(point), table.row(point))]).collect();
+    let mut found: Vec<[f64; 2]> = (0..N).map(|point| [0.0, dot(&table.row(point), &table.row(point))]).collect();
     let (mut own, mut trace, mut n) = ([0.0; 2], 0.0, vec![0.0; M * M]);
     for (round, (point, reward)) in plays(rounds, N, &mut stream()).into_iter().enumerate() {
         posterior.observe(pattern(round, point), reward);
@@ -81,7 +81,7 @@ fn changes_add_up(ridge: f64, rounds: usize, pattern: impl Fn(usize, usize) -> u
             panic!("one observation is one row")
         };
         for (x, [mean, variance]) in found.iter_mut().enumerate() {
-            let p = dot(row, table.row(x));
+            let p = dot(row, &table.row(x));
             *mean += mean_step * p;
             *variance -= scale * p * scale * p;
         }
@@ -146,7 +146,7 @@ fn factors_say_the_same_model() {
             let (theta, rows) = model.factor(&visits, &source).expect("the model has a factor");
             let (error, [constant, deviation]) = (model.state_error(prior, &source), model.factor_error(prior, &source));
             for point in 0..N {
-                let c = table.row(point);
+                let c = &*table.row(point);
                 let variance: f64 = rows.chunks_exact(M).map(|row| dot(row, c)).map(|along| along * along).sum();
                 let moments = model.moments(c, &visits, &source);
                 let off = ((dot(&theta, c) - moments.mean).abs(), (variance - moments.variance).abs());
@@ -168,10 +168,10 @@ fn rebuilding_changes_little() {
         let (slot, _) = visits.add(point, reward);
         model.observe(slot, &visits, &source, reward);
     }
-    let before: Vec<_> = (0..N as u32).map(|point| model.moments(table.row(point as usize), &visits, &source)).collect();
+    let before: Vec<_> = (0..N as u32).map(|point| model.moments(&table.row(point as usize), &visits, &source)).collect();
     assert!(model.rebuild(&visits, &source) && model.since_rebuild() == 0);
     for (point, before) in (0..N as u32).zip(before) {
-        let after = model.moments(table.row(point as usize), &visits, &source);
+        let after = model.moments(&table.row(point as usize), &visits, &source);
         assert!((after.mean - before.mean).abs() < 1e-11 && (after.variance - before.variance).abs() < 1e-12, "{point}");
     }
 }

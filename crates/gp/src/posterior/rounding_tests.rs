@@ -210,7 +210,7 @@ fn errors_of_sums_are_bounded() {
         let factor = model.factor().expect("a factor");
         let of = |values: &[f64]| values.iter().map(|&value| big(value)).collect::<Vec<Big>>();
         for x in 0..40 {
-            let (phi, error, exact) = (of(table.row(x)), model.state_error(), model.exact(x));
+            let (phi, error, exact) = (of(&table.row(x)), model.state_error(), model.exact(x));
             let variance = factor.rows.chunks(24).fold(big(0.0), |sum, row| {
                 let along = dot_big(&of(row), &phi);
                 sum + &along * &along

@@ -209,7 +209,7 @@ impl ScoreModel for SumsPosterior {
     /// Each row of `R` is summed over the features of even and of odd index separately, each in ascending order, with
     /// sixteen rows interleaved. Squares are added to 16 partial sums in row order, and these are added in order.
     fn exact(&self, point: usize) -> Moments {
-        let Moments { mean, variance } = self.at(self.table.row(point));
+        let Moments { mean, variance } = self.at(&self.table.row(point));
         Moments { mean, variance: self.table.residual[point] + variance }
     }
 

@@ -88,7 +88,7 @@ impl WeightModel {
     /// Converts a dual-form model, from collapsed interactions as in [`WeightModel::rebuild`].
     ///
     /// `None` if the factorization fails.
-    pub fn of<'c>(span: &VisitedModel, visits: impl Iterator<Item = (&'c [f64], f64, f64)>) -> Option<Self> {
+    pub fn of<'c>(span: &VisitedModel, visits: impl Iterator<Item = (Cow<'c, [f64]>, f64, f64)>) -> Option<Self> {
         let mut model = Self::new(span.ridge, span.theta.len());
         model.gain = span.gain();
         model.rebuild(visits).then_some(model)
@@ -246,7 +246,7 @@ impl WeightModel {
     /// Rebuilds the state from collapsed interactions `(coordinates, count, sum of rewards)`.
     ///
     /// This also ends the current streak. Returns false and changes nothing if the factorization fails.
-    pub fn rebuild<'c>(&mut self, visits: impl Iterator<Item = (&'c [f64], f64, f64)>) -> bool {
+    pub fn rebuild<'c>(&mut self, visits: impl Iterator<Item = (Cow<'c, [f64]>, f64, f64)>) -> bool {
         let n = self.n;
         let mut precision = vec![0.0; n * n];
         let mut moment = vec![0.0; n];
@@ -257,7 +257,7 @@ impl WeightModel {
             for (i, &ci) in c.iter().enumerate() {
                 moment[i] += sum * ci;
                 let weight = count * ci;
-                for (entry, &cj) in precision[i * n..i * n + c.len()].iter_mut().zip(c) {
+                for (entry, &cj) in precision[i * n..i * n + c.len()].iter_mut().zip(&*c) {
                     *entry += weight * cj;
                 }
             }

@@ -1,6 +1,8 @@
 //! The basis functions of a linear model.
 
-use privateer_numerics::linalg::{Columns, add_rows_wide};
+use super::GridFeatures;
+use privateer_numerics::linalg::{Columns, add_rows_wide, dot};
+use std::borrow::Cow;
 use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
@@ -121,6 +123,8 @@ pub struct FourierForm {
     pub frequencies: Vec<f64>,
     /// `n_frequencies`: the `a_i`.
     pub amplitudes: Vec<f64>,
+    /// The features by axis, of a large table over a grid, which holds no values.
+    pub grid: Option<GridFeatures>,
 }
 
 /// Features of every point of a domain, shared by all trials.
@@ -130,7 +134,7 @@ pub struct FeatureTable {
     pub n_points: usize,
     /// Number of features.
     pub n_features: usize,
-    /// `n_points x n_features`, row-major: the features of a point are contiguous.
+    /// `n_points x n_features`, row-major: the features of a point are contiguous. Empty if the form has a grid.
     pub values: Vec<f64>,
     /// Prior variance that the features do not carry, one entry per point.
     ///
@@ -146,8 +150,22 @@ pub struct FeatureTable {
 
 impl FeatureTable {
     /// Returns the features of one point, `n_features` long.
-    pub fn row(&self, point: usize) -> &[f64] {
-        &self.values[point * self.n_features..(point + 1) * self.n_features]
+    pub fn row(&self, point: usize) -> Cow<'_, [f64]> {
+        match self.grid() {
+            Some(grid) => Cow::Owned(grid.row(point)),
+            None => Cow::Borrowed(&self.values[point * self.n_features..(point + 1) * self.n_features]),
+        }
+    }
+
+    /// Returns `|phi|²` of one point.
+    pub fn square(&self, point: usize) -> f64 {
+        let row = self.row(point);
+        dot(&row, &row)
+    }
+
+    /// Returns the features by axis if rows are computed where they are read.
+    pub fn grid(&self) -> Option<&GridFeatures> {
+        self.form.as_ref()?.grid.as_ref()
     }
 }
 

@@ -11,13 +11,13 @@ const TOGETHER: usize = 8;
 ///
 /// Rows are at least as long as `out`.
 #[inline(always)]
-pub fn add_rows<'a>(weights: &[f64], row: impl Fn(usize) -> &'a [f64], out: &mut [f64]) {
+pub fn add_rows<R: AsRef<[f64]>>(weights: &[f64], row: impl Fn(usize) -> R, out: &mut [f64]) {
     let n = out.len();
-    let row = |i: usize| &row(i)[..n];
     let (groups, rest) = weights.as_chunks::<TOGETHER>();
     for (at, weights) in groups.iter().enumerate() {
         let row = |i: usize| row(at * TOGETHER + i);
         let rows = [row(0), row(1), row(2), row(3), row(4), row(5), row(6), row(7)];
+        let rows = rows.each_ref().map(|row| &row.as_ref()[..n]);
         for (at, sum) in out.iter_mut().enumerate() {
             let mut new = *sum;
             for i in 0..TOGETHER {
@@ -27,7 +27,7 @@ pub fn add_rows<'a>(weights: &[f64], row: impl Fn(usize) -> &'a [f64], out: &mut
         }
     }
     for (i, &weight) in rest.iter().enumerate() {
-        for (sum, &entry) in out.iter_mut().zip(row(groups.len() * TOGETHER + i)) {
+        for (sum, &entry) in out.iter_mut().zip(row(groups.len() * TOGETHER + i).as_ref()) {
             *sum += weight * entry;
         }
     }
@@ -35,7 +35,7 @@ pub fn add_rows<'a>(weights: &[f64], row: impl Fn(usize) -> &'a [f64], out: &mut
 
 vectorised! {
     /// Computes [`add_rows`] with SIMD.
-    pub fn add_rows_wide['a, F: Fn(usize) -> &'a [f64]](weights: &[f64], row: F, out: &mut [f64]) {
+    pub fn add_rows_wide[R: AsRef<[f64]>, F: Fn(usize) -> R](weights: &[f64], row: F, out: &mut [f64]) {
         add_rows(weights, row, out);
     }
 }
@@ -93,15 +93,16 @@ vectorised! {
     /// Computes `out_i = c · row_i` with SIMD and the bits of [`dot`].
     ///
     /// Rows are at least as long as `c`.
-    pub fn dot_rows['a, F: Fn(usize) -> &'a [f64]](c: &[f64], row: F, out: &mut [f64]) {
+    pub fn dot_rows[R: AsRef<[f64]>, F: Fn(usize) -> R](c: &[f64], row: F, out: &mut [f64]) {
         let (fours, rest) = out.as_chunks_mut::<4>();
         let whole = 4 * fours.len();
         for (at, four) in fours.iter_mut().enumerate() {
             let of = |i: usize| row(4 * at + i);
-            *four = four_dots([of(0), of(1), of(2), of(3)], c);
+            let rows = [of(0), of(1), of(2), of(3)];
+            *four = four_dots(rows.each_ref().map(AsRef::as_ref), c);
         }
         for (out, i) in rest.iter_mut().zip(whole..) {
-            *out = dot(&row(i)[..c.len()], c);
+            *out = dot(&row(i).as_ref()[..c.len()], c);
         }
     }
 }

@@ -47,7 +47,7 @@ pub struct Growing {
 
 impl PivotGrowth {
     pub fn new(table: &Arc<FeatureTable>) -> Self {
-        let squares = (0..table.n_points).map(|point| privateer_numerics::linalg::dot(table.row(point), table.row(point)));
+        let squares = (0..table.n_points).map(|point| table.square(point));
         let residual: Vec<f64> = squares.map(|square| square * square).collect();
         let largest = residual.iter().fold(0.0f64, |most, &d| if d.is_nan() { f64::INFINITY } else { most.max(d) }).sqrt();
         let products = vec![0.0; table.n_points];
@@ -119,6 +119,7 @@ impl Growing {
     fn add(&mut self, pivot: usize, table: &FeatureTable, features: &[f64]) {
         let n = table.n_points;
         let root = self.residual[pivot].sqrt();
+        let of_features = table.row(pivot);
         let of_pivot: Vec<f64> = self.columns.iter().map(|column| column[pivot]).collect();
         let features: Vec<&[f64]> = features.chunks_exact(n).collect();
         let known: Vec<&[f64]> = self.columns.iter().map(Vec::as_slice).collect();
@@ -126,7 +127,7 @@ impl Growing {
         for first in (0..n).step_by(POINTS) {
             let end = (first + POINTS).min(n);
             let products = &mut self.products[first..end];
-            grouped_sum(table.row(pivot), &features, first, products);
+            grouped_sum(&of_features, &features, first, products);
             grouped_sum(&of_pivot, &known, first, &mut new[first..end]);
             for ((new, product), d) in new[first..end].iter_mut().zip(products).zip(&mut self.residual[first..end]) {
                 *new = (*product * *product - *new) / root;

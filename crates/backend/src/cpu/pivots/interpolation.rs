@@ -2,7 +2,6 @@
 
 use crate::cpu::vector::grouped_sum;
 use privateer_gp::score::FeatureTable;
-use privateer_numerics::linalg::dot;
 
 /// Bounds on rounding errors of the factor; see `docs/derivations/pivot-interpolation.md`.
 #[derive(Debug, Clone, Copy, Default)]
@@ -48,8 +47,7 @@ impl Interpolation {
     pub fn new(table: &FeatureTable, pivots: Vec<usize>, mut columns: Vec<Vec<f64>>, residual: &[f64], errors: Errors) -> Self {
         let (n, m, rank) = (table.n_points, table.n_features, pivots.len());
         solve(&pivots, &mut columns);
-        let square = |point: usize| dot(table.row(point), table.row(point));
-        let of_pivots: Vec<f64> = pivots.iter().map(|&pivot| square(pivot)).collect();
+        let of_pivots: Vec<f64> = pivots.iter().map(|&pivot| table.square(pivot)).collect();
         let norm = of_pivots.iter().copied().fold(0.0, f64::max);
         let mut made = Self {
             rank,
@@ -62,7 +60,7 @@ impl Interpolation {
             largest_residual: 0.0,
         };
         for point in 0..n {
-            let own = square(point);
+            let own = table.square(point);
             let (mut size, mut square, mut carried) = (0.0, 0.0, 0.0);
             for (column, of_pivot) in columns.iter().zip(&of_pivots) {
                 let c = column[point];

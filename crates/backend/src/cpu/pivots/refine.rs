@@ -84,7 +84,7 @@ impl<'a> Alone<'a> {
     pub fn at(&self, point: u32) -> At {
         let Self { tables: PivotTables { by, features, .. }, fine, .. } = self;
         let point = point as usize;
-        let (c, phi) = (by.row(point), features.row(point));
+        let (c, phi) = (by.row(point), &features.row(point));
         let (form, mean) = refined_sums(c, &self.forms, phi, &self.weights);
         let size = f64::from(by.size[point]);
         let (rho, trace) = (f64::from(by.rho[point]), f64::from(by.trace[point]));
@@ -104,7 +104,7 @@ impl<'a> Alone<'a> {
     fn below(&self, x: &At, y: &At) -> bool {
         let Self { tables: PivotTables { by, features, .. }, fine, .. } = self;
         let (c, d) = (by.row(x.point), by.row(y.point));
-        let (phi, psi) = (features.row(x.point), features.row(y.point));
+        let (phi, psi) = (&features.row(x.point), &features.row(y.point));
         let (apart, squares) = apart(c, d, phi, psi);
         let mean = x.mean - y.mean + 2.0 * fine.c + fine.c_apart * squares.sqrt();
         let variance = x.variance - y.variance + x.e_own + y.e_own + fine.e_apart * apart;

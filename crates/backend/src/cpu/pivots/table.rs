@@ -84,7 +84,7 @@ impl PivotTable {
             }
         }
         let mut made = Self { n_features: m, rank, columns, pivots, ..Self::default() };
-        let largest = (0..n).map(|point| dot(table.row(point), table.row(point))).fold(0.0, f64::max);
+        let largest = (0..n).map(|point| table.square(point)).fold(0.0, f64::max);
         let order = in_blocks(table, SIZE);
         // A block of rows that are all nearly zero needs no chosen point, and is scored directly.
         let of_block = |block| BlockPivots::of(table, block, largest).filter(|nested: &BlockPivots| !nested.chosen.is_empty());
@@ -117,8 +117,9 @@ impl PivotTable {
         for j in 0..by.rank {
             self.outer.extend((0..POINTS).map(|x| by.row(at(x))[j]));
         }
+        let rows: Vec<_> = (0..POINTS).map(|x| table.row(at(x))).collect();
         for i in 0..table.n_features {
-            self.features.extend((0..POINTS).map(|x| table.row(at(x))[i] as f32));
+            self.features.extend(rows.iter().map(|row| row[i] as f32));
         }
     }
 
@@ -183,7 +184,8 @@ impl BlockPivots {
     /// `largest` is `max |phi|²`.
     fn of(table: &FeatureTable, block: &[u32], largest: f64) -> Option<Self> {
         let (n, m) = (block.len(), table.n_features);
-        let row = |at: usize| table.row(block[at] as usize);
+        let rows: Vec<_> = block.iter().map(|&point| table.row(point as usize)).collect();
+        let row = |at: usize| &*rows[at];
         let mut residual: Vec<f64> = (0..n).map(|at| dot(row(at), row(at))).map(|square| square * square).collect();
         let mut chosen: Vec<usize> = Vec::new();
         // Coordinates of each point.

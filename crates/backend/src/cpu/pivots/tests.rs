@@ -80,7 +80,7 @@ impl PlainScoreModel {
 
 impl ScoreModel for PlainScoreModel {
     fn exact(&self, point: usize) -> Moments {
-        let phi = self.table.row(point);
+        let phi = &*self.table.row(point);
         let squares = self.rows.chunks_exact(phi.len()).map(|row| dot(row, phi)).map(|y| y * y);
         Moments { mean: dot(&self.weights, phi), variance: self.table.residual[point] + squares.sum::<f64>() }
     }
@@ -168,8 +168,8 @@ fn the_proved_errors_hold() {
     assert!(by.rank < m * (m + 1) / 2 && by.rank < N / 4);
     for point in 0..N {
         let c: Vec<f64> = by.row(point).iter().map(|&c| f64::from(c)).collect();
-        let pivots: Vec<&[f64]> = by.pivots.iter().map(|&pivot| table.row(pivot)).collect();
-        let phi = table.row(point);
+        let pivots: Vec<_> = by.pivots.iter().map(|&pivot| table.row(pivot)).collect();
+        let phi = &*table.row(point);
         let mut rho = 0.0;
         for a in 0..m {
             for b in 0..m {
@@ -178,7 +178,7 @@ fn the_proved_errors_hold() {
             }
         }
         // The matrix was rounded to f32 after its error was bounded: by 2^-24 relative to |c|_1 and the largest |phi|².
-        let largest = (0..N).map(|point| dot(table.row(point), table.row(point))).fold(0.0, f64::max);
+        let largest = (0..N).map(|point| table.square(point)).fold(0.0, f64::max);
         let rounded = f64::from(f32::EPSILON) / 2.0 * f64::from(by.size[point]);
         assert!(rho.sqrt() <= f64::from(by.rho[point]) + rounded * largest, "{point}: {} {}", rho.sqrt(), by.rho[point]);
     }

@@ -40,14 +40,15 @@ fn centres(table: &FeatureTable, order: &BlockOrder) -> (Vec<u32>, Vec<f64>) {
     let square = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(a, b)| (a - b) * (a - b)).sum::<f64>();
     let (mut centres, mut radii) = (Vec::new(), Vec::new());
     for block in order.points.chunks_exact(order.size) {
+        let rows: Vec<_> = block.iter().map(|&point| table.row(point as usize)).collect();
         let mut middle = vec![0.0; m];
-        for &point in block {
-            middle.iter_mut().zip(table.row(point as usize)).for_each(|(sum, x)| *sum += x / order.size as f64);
+        for row in &rows {
+            middle.iter_mut().zip(&**row).for_each(|(sum, x)| *sum += x / order.size as f64);
         }
-        let from_middle = |&point: &u32| square(&middle, table.row(point as usize));
-        let centre = block.iter().copied().min_by(|a, b| from_middle(a).total_cmp(&from_middle(b))).unwrap_or(0);
-        let of_centre = table.row(centre as usize);
-        let most = block.iter().map(|&point| square(of_centre, table.row(point as usize))).fold(0.0, f64::max);
+        let from_middle = |&at: &usize| square(&middle, &rows[at]);
+        let at = (0..rows.len()).min_by(|a, b| from_middle(a).total_cmp(&from_middle(b))).unwrap_or(0);
+        let most = rows.iter().map(|row| square(&rows[at], row)).fold(0.0, f64::max);
+        let centre = block[at];
         centres.push(centre);
         // Relative rounding of the differences and squares, and of a sum of m terms.
         radii.push(most.sqrt() * (1.0 + 4.0 * (m as f64 + 4.0) * f64::EPSILON));
@@ -107,7 +108,7 @@ impl Blocks {
         lattice.each(&order, &form.points, |block, corners| {
             let points = &order.points[block * order.size..];
             for (&point, weights) in points.iter().zip(&corners.weights) {
-                rest.copy_from_slice(table.row(point as usize));
+                rest.copy_from_slice(&table.row(point as usize));
                 for (&reference_point, &weight) in corners.reference_points.iter().zip(weights) {
                     add_scaled(&mut rest, -weight, of(reference_point));
                 }

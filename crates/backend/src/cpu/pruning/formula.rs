@@ -72,7 +72,8 @@ impl Formula {
             return (formula, ReferenceBounds { reference_points: lattice.reference_points, radii, prior });
         }
         let (centres, radii): (Vec<u32>, Vec<f64>) = (0..order.n_blocks()).map(|block| formula.centre(block, order)).unzip();
-        let coordinates: Vec<f64> = centres.iter().flat_map(|&centre| formula.vectors.row(centre as usize)).copied().collect();
+        let coordinates: Vec<f64> =
+            centres.iter().flat_map(|&centre| formula.vectors.row(centre as usize).into_owned()).collect();
         formula.vectors.take_reference_points(&coordinates);
         (formula, ReferenceBounds::centres(radii))
     }
@@ -166,7 +167,7 @@ impl Formula {
 
     /// Returns `k(a, b)` without the row term.
     pub fn entry(&self, a: usize, b: usize) -> f64 {
-        self.value(self.vectors.row(a), self.vectors.row(b))
+        self.value(&self.vectors.row(a), &self.vectors.row(b))
     }
 
     fn value(&self, a: &[f64], b: &[f64]) -> f64 {
@@ -181,13 +182,13 @@ impl Formula {
     /// Writes `k(point, x)` for the points of a block.
     #[inline(always)]
     pub fn column<const FUSED: bool>(&self, point: usize, block: usize, out: &mut [f64]) {
-        self.values::<FUSED>(self.vectors.row(point), self.vectors.block(block, out.len()), out);
+        self.values::<FUSED>(&self.vectors.row(point), self.vectors.block(block, out.len()), out);
     }
 
     /// Writes `k(point, a)` for the reference points, padded.
     #[inline(always)]
     pub fn at_reference_points<const FUSED: bool>(&self, point: usize, out: &mut [f64]) {
-        self.values::<FUSED>(self.vectors.row(point), &self.vectors.reference_points, out);
+        self.values::<FUSED>(&self.vectors.row(point), &self.vectors.reference_points, out);
     }
 
     /// Writes `k(from, x)` at these coordinates.

@@ -156,7 +156,7 @@ impl History {
                 features.row.clear();
                 features.row.resize(features.table.n_features, 0.0);
                 for (&a, &point) in alpha.iter().zip(&features.rows.points) {
-                    add_scaled(&mut features.row, a, features.table.row(point as usize));
+                    add_scaled(&mut features.row, a, &features.table.row(point as usize));
                 }
                 (features.opened(prior, blocks, alpha, true), scale, step)
             }

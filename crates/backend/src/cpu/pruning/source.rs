@@ -46,13 +46,14 @@ impl Source {
         }
         let m = table.n_features;
         let factors = vec![BlockVectors::of(m, VectorRows::Table(Arc::clone(table)), order)];
-        Self { factors, tensor: None, error: 2.0 * (m as f64 + 8.0) * U * prior }
+        let by_axis = table.grid().map_or(0.0, |grid| 4.0 * grid.dimension() as f64);
+        Self { factors, tensor: None, error: 2.0 * (m as f64 + 8.0 + by_axis) * U * prior }
     }
 
     /// Takes points of the domain as reference points.
     pub fn reference_point_at_points(&mut self, points: &[u32]) {
         for factor in &mut self.factors {
-            let rows: Vec<f64> = points.iter().flat_map(|&point| factor.row(point as usize)).copied().collect();
+            let rows: Vec<f64> = points.iter().flat_map(|&point| factor.row(point as usize).into_owned()).collect();
             factor.take_reference_points(&rows);
         }
     }
@@ -112,7 +113,7 @@ impl Source {
     }
 
     pub fn entry(&self, a: usize, b: usize) -> f64 {
-        self.factors.iter().map(|factor| dot(factor.row(a), factor.row(b))).product()
+        self.factors.iter().map(|factor| dot(&factor.row(a), &factor.row(b))).product()
     }
 
     /// Returns the number of reference points, padded to a whole number of SIMD lanes.
@@ -127,10 +128,14 @@ impl Source {
         if let [factor] = self.factors.as_slice()
             && !factor.is_by_block()
         {
-            let row = factor.row(point);
-            let points = &order.points[block * size..];
+            let row = &*factor.row(point);
+            let points = &order.points[block * size..][..size];
+            if let Some(grid) = factor.grid() {
+                grid.products(row, points, out);
+                return;
+            }
             for (out, &x) in out.iter_mut().zip(points) {
-                *out = fused_dot::<FUSED>(row, factor.row(x as usize));
+                *out = fused_dot::<FUSED>(row, &factor.row(x as usize));
             }
             return;
         }
@@ -147,9 +152,9 @@ impl Source {
     fn product<const FUSED: bool>(&self, point: usize, columns: impl Fn(&BlockVectors) -> &[f64], out: &mut [f64]) {
         for (i, factor) in self.factors.iter().enumerate() {
             if i == 0 {
-                weighted_sum::<FUSED>(factor.row(point), columns(factor), out);
+                weighted_sum::<FUSED>(&factor.row(point), columns(factor), out);
             } else {
-                multiply_sum::<FUSED>(factor.row(point), columns(factor), out);
+                multiply_sum::<FUSED>(&factor.row(point), columns(factor), out);
             }
         }
     }
@@ -249,6 +254,10 @@ impl Tensor {
 mod tests {
     use super::super::order::BlockCoordinates;
     use super::*;
+    use crate::device::tables::{Chunk, Extent, feature_columns, features_base};
+    use crate::reference::cases::{CaseDraws, TestBasis};
+    use crate::scale::Scale;
+    use privateer_gp::score::Basis;
 
     /// A large table, whose vectors are not held by block, gives the same kernel values; so does the padded last block.
     #[test]
@@ -275,6 +284,32 @@ mod tests {
                     }
                 }
             }
+        }
+    }
+
+    /// Rows that are computed where they are read give the bits of a table of the same rows, and columns within their bound.
+    #[test]
+    fn computed_rows_are_those_of_a_table() {
+        let table = TestBasis::by_axis(&mut CaseDraws(3), 20, 9).table();
+        let values = (0..table.n_points).flat_map(|point| table.row(point).into_owned()).collect();
+        let order = BlockOrder::halved(table.n_points, 32, BlockCoordinates::of(&table));
+        let stored = Arc::new(FeatureTable { values, form: None, ..FeatureTable::clone(&table) });
+        let [by_axis, by_row] = [&table, &stored].map(|table| {
+            let Scale { prior, largest, norm, .. } = Scale::of(&Basis::Table(Arc::clone(table)));
+            let chunk = Chunk { first: 100, len: 256 };
+            let sent = (feature_columns::<f64>(table, chunk), features_base::<f64>(table, Extent::new(400)));
+            let mut source = Source::of(table, &order, norm);
+            source.factors[0].keep_rows_alone();
+            (source, prior, largest, norm, sent)
+        });
+        assert!((&by_axis.1, &by_axis.2, by_axis.3, &by_axis.4) == (&by_row.1, &by_row.2, by_row.3, &by_row.4));
+        let mut columns = [vec![0.0; order.size], vec![0.0; order.size]];
+        for block in 0..order.n_blocks() {
+            let point = 7 * block + 3;
+            by_axis.0.column::<true>(point, block, &order, &mut columns[0]);
+            by_row.0.column::<false>(point, block, &order, &mut columns[1]);
+            assert!(columns[0].iter().zip(&columns[1]).all(|(a, b)| (a - b).abs() <= by_axis.0.error));
+            assert_eq!(by_axis.0.entry(block, point), by_row.0.entry(block, point));
         }
     }
 }

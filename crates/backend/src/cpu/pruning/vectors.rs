@@ -3,7 +3,8 @@
 use super::kernels::LANES;
 use super::order::BlockOrder;
 use crate::cpu::path::MOST_BYTES_TWICE;
-use privateer_gp::score::FeatureTable;
+use privateer_gp::score::{FeatureTable, GridFeatures};
+use std::borrow::Cow;
 use std::sync::Arc;
 
 /// Vectors of the points of a domain and of the reference points.
@@ -29,7 +30,9 @@ impl BlockVectors {
     /// Arranges vectors of length `q` in blocks, without reference points yet.
     pub fn of(q: usize, rows: VectorRows, order: &BlockOrder) -> Self {
         let mut made = Self { q, rows, blocks: Vec::new(), reference_points: Vec::new() };
-        if matches!(made.rows, VectorRows::Table(_)) && MOST_BYTES_TWICE < size_of_val(made.rows()) {
+        if let VectorRows::Table(table) = &made.rows
+            && MOST_BYTES_TWICE < size_of::<f64>() * table.n_points * q
+        {
             return made;
         }
         let mut blocks = vec![0.0; order.points.len() * q];
@@ -55,16 +58,24 @@ impl BlockVectors {
         }
     }
 
-    /// Returns the vectors of all points, row-major.
+    /// Returns the vectors of all points, row-major; none of those that a table holds.
     pub fn rows(&self) -> &[f64] {
         match &self.rows {
             VectorRows::Own(values) => values,
-            VectorRows::Table(table) => &table.values,
+            VectorRows::Table(_) => &[],
         }
     }
 
-    pub fn row(&self, point: usize) -> &[f64] {
-        &self.rows()[point * self.q..][..self.q]
+    /// Returns the features by axis of a table that has no rows.
+    pub fn grid(&self) -> Option<&GridFeatures> {
+        if let VectorRows::Table(table) = &self.rows { table.grid() } else { None }
+    }
+
+    pub fn row(&self, point: usize) -> Cow<'_, [f64]> {
+        match &self.rows {
+            VectorRows::Own(values) => values[point * self.q..][..self.q].into(),
+            VectorRows::Table(table) => table.row(point),
+        }
     }
 
     /// Drops the vectors by block, as for a large table.

@@ -122,7 +122,7 @@ impl LoopPosterior {
             self.points.push(point);
             self.counts.push(0.0);
         }
-        let c = domain.table.row(point as usize);
+        let c = &*domain.table.row(point as usize);
         let before = self.counts[slot];
         let (mut solved, mut variance) = (Vec::new(), 0.0);
         let leverage;
@@ -233,7 +233,7 @@ impl LoopPosterior {
 
     /// Evaluates a point: its mean, its variance without what no feature carries, its product with `u`, and `L^{-1} C c`.
     pub fn evaluate(&self, domain: &LoopDomain, point: u32) -> Evaluated {
-        let c = domain.table.row(point as usize);
+        let c = &*domain.table.row(point as usize);
         let mut solved = domain.covariances(&self.points[..self.n], point);
         self.lower(&mut solved, 0);
         let along = product(&self.direction, c);
@@ -270,7 +270,7 @@ impl LoopDomain {
     fn combine(&self, row: &[f64], visited: &[u32]) -> Vec<f64> {
         let mut sum = vec![0.0; self.table.n_features];
         for (&weight, &point) in row.iter().zip(visited) {
-            sum.iter_mut().zip(self.table.row(point as usize)).for_each(|(sum, c)| *sum += weight * c);
+            sum.iter_mut().zip(&*self.table.row(point as usize)).for_each(|(sum, c)| *sum += weight * c);
         }
         sum
     }

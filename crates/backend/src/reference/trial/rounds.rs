@@ -95,7 +95,7 @@ impl LoopTrial {
         let (posterior, distance) = (&self.posterior, self.distance()?);
         let weights = posterior.weights();
         let ends = |(&point, count): (&u32, &f64)| {
-            let mean = product(&weights, self.domain.table.row(point as usize));
+            let mean = product(&weights, &self.domain.table.row(point as usize));
             // The posterior variance of a visited point is at most the regularizer over its count.
             let of_model = distance.mean * (posterior.ridge() / count).sqrt() + distance.mean_rounding;
             let error = of_model + 16.0 * U * (1.0 + mean.abs());

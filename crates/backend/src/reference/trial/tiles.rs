@@ -117,7 +117,7 @@ impl LoopTiles {
         if let Some(band) = begun {
             let direction = posterior.direction.clone();
             for (centre, &point) in self.centres.iter_mut().zip(&domain.centres) {
-                centre.p = product(&direction, domain.table.row(point as usize));
+                centre.p = product(&direction, &domain.table.row(point as usize));
             }
             self.variance_error += band.closed * prior;
             self.rows.push(LoopRow { direction, squares: 0.0, steps: 0.0, band });
@@ -167,7 +167,7 @@ impl LoopTiles {
             let is_new = tile.row != Some(at);
             if is_new {
                 for (p, &point) in tile.p.iter_mut().zip(points) {
-                    *p = product(&row.direction, domain.table.row(point as usize));
+                    *p = product(&row.direction, &domain.table.row(point as usize));
                 }
                 (tile.row, tile.squares, tile.steps) = (Some(at), 0.0, 0.0);
             }

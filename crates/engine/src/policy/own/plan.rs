@@ -121,7 +121,7 @@ impl Stage {
                 }
                 let needs = 16.0 * table.n_points as f64 * table.n_features as f64;
                 allow(problem.memory_bytes, "the features of all points", needs, "lower `features` or the domain's points")?;
-                let rows = (0..table.n_points).flat_map(|point| table.row(point).iter().map(|x| x / norm)).collect();
+                let rows = (0..table.n_points).flat_map(|point| table.row(point).into_owned()).map(|x| x / norm).collect();
                 let n_features = table.n_features;
                 let releases = (1 + (rounds - 1).div_ceil(*every)).min(rounds);
                 let need = SumsNeed::of_features(n_features, releases, rounds);

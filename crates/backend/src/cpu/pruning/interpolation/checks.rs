@@ -212,9 +212,9 @@ mod tests {
         for block in 0..blocks.order.n_blocks() {
             let Some(upper) = values.bound(block, slack) else { continue };
             let points = &blocks.order.points[block * size..][..size];
-            let means = points.iter().map(|&x| dot(&theta, table.row(x as usize)));
+            let means = points.iter().map(|&x| dot(&theta, &table.row(x as usize)));
             let variance = |x: u32| {
-                let phi = table.row(x as usize);
+                let phi = &*table.row(x as usize);
                 let fallen: f64 = rows.iter().map(|row| dot(row, phi)).map(|p| 0.999 * 0.999 * p * p).sum();
                 dot(phi, phi) - fallen
             };
