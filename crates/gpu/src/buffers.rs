@@ -4,6 +4,7 @@ use super::device::GpuShared;
 use super::readback::{Mapping, buffer, guarded, map_on_submit, mapped};
 use privateer_backend::BackendError;
 use privateer_backend::device::Real;
+use std::ops::Range;
 
 /// A type whose numbers are sent to the device unchanged.
 pub trait GpuNumber: Real + bytemuck::Pod {}
@@ -52,6 +53,30 @@ pub fn filled<T: bytemuck::Pod>(shared: &GpuShared, label: &str, values: &[T]) -
     let buffer = storage(shared, label, size_of_val(values) as u64)?;
     upload(shared, &buffer, 0, bytemuck::cast_slice(values))?;
     Ok(buffer)
+}
+
+/// Returns how many rows of numbers are sent at one time.
+pub fn rows_of_a_piece<T>(row: usize) -> usize {
+    PIECE / (row * size_of::<T>()).max(1)
+}
+
+/// Writes some rows of columns that are `stride` long; `values` are those of each column, which are `rows` long.
+pub fn upload_rows<T: bytemuck::Pod>(
+    shared: &GpuShared,
+    buffer: &wgpu::Buffer,
+    stride: usize,
+    rows: Range<usize>,
+    values: &[T],
+) -> Result<(), BackendError> {
+    // Whole columns follow each other.
+    let together = if rows.len() == stride { values.len() } else { rows.len() };
+    guarded(shared, "take data", |_| {
+        for (column, values) in values.chunks(together).enumerate() {
+            let offset = (column * stride + rows.start) * size_of::<T>();
+            shared.queue.write_buffer(buffer, offset as u64, bytemuck::cast_slice(values));
+        }
+        shared.queue.submit([]);
+    })
 }
 
 /// A storage buffer that grows on demand.

@@ -1,6 +1,6 @@
 //! Stores tables on the device.
 
-use super::buffers::{GpuNumber, filled, uniform};
+use super::buffers::{GpuNumber, filled, rows_of_a_piece, storage, uniform, upload_rows};
 use super::device::GpuShared;
 use super::layout::LayoutShape;
 use super::made::{self, DeviceTable};
@@ -128,10 +128,22 @@ impl<R: GpuNumber> GpuTables<R> {
             return self.put_made(&chunks, table.n_features, made);
         }
         for chunk in chunks {
-            let columns = filled(&self.shared, "features", &feature_columns::<R>(table, chunk))?;
+            let columns = Self::sent(&self.shared, table, chunk)?;
             self.put(chunk, table.n_features, columns)?;
         }
         Ok(())
+    }
+
+    /// Stores a chunk's features, of which the host lays out a part at a time.
+    pub fn sent(shared: &GpuShared, table: &FeatureTable, chunk: Chunk) -> Result<wgpu::Buffer, BackendError> {
+        let columns = storage(shared, "features", (table.n_features * chunk.len * size_of::<R>()) as u64)?;
+        let most = (rows_of_a_piece::<R>(table.n_features) / TILE).max(1) * TILE;
+        for first in (0..chunk.len).step_by(most) {
+            let rows = first..chunk.len.min(first + most);
+            let part = feature_columns::<R>(table, Chunk { first: chunk.first + first, len: rows.len() });
+            upload_rows(shared, &columns, chunk.len, rows, &part)?;
+        }
+        Ok(columns)
     }
 
     fn put_gram(&mut self, source: &dyn GramSource) -> Result<(), BackendError> {

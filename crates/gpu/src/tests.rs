@@ -2,12 +2,15 @@
 //!
 //! Without an adapter these tests report that and pass, unless `PRIVATEER_GPU=required`.
 
-use super::buffers::GpuNumber;
+use super::buffers::{GpuNumber, rows_of_a_piece};
 use super::device::{Gpu, GpuOptions, Replacement};
+use super::readback::read_all;
 use super::slots::GpuSlots;
 use super::tables::GpuTables;
 use super::{AdapterChoice, adapters};
-use privateer_backend::device::{CAPACITY, Device, DeviceSlots, PLANES, Precision, Start, Tables};
+use privateer_backend::device::{
+    CAPACITY, Chunk, Device, DeviceSlots, Extent, PLANES, Precision, Start, Tables, feature_columns,
+};
 use privateer_backend::reference::cases::{
     CaseDraws, OwnedWork, TestBasis, TestGram, answers, collect, factor, play_every_case, script, submit,
 };
@@ -103,6 +106,20 @@ fn features_that_the_device_makes() {
     let basis = TestBasis::fourier(&mut CaseDraws(11), 300, 12, 3);
     let made = gpu.tables(&basis.to_basis(), Precision::F32).expect("tables").kernel_error();
     assert_eq!(made != 0.0, gpu.computes_in(Precision::F64), "made where there is f64, else sent");
+}
+
+/// A table of more than a piece arrives whole, with rows that no host table holds.
+#[test]
+fn a_table_sent_in_parts() {
+    let Some(gpu) = device() else { return };
+    let basis = TestBasis::by_axis(&mut CaseDraws(12), 150, 240);
+    let table = basis.clone().table();
+    assert!(table.values.is_empty() && rows_of_a_piece::<f32>(480) < table.n_points);
+    let shared = gpu.shared();
+    let chunk = Chunk { first: 0, len: Extent::new(table.n_points).stride };
+    let columns = GpuTables::<f32>::sent(shared, &table, chunk).expect("sent");
+    let got: Vec<f32> = read_all(shared, &columns);
+    assert!(got == feature_columns::<f32>(&table, chunk));
 }
 
 /// Small bindings split tables into chunks of a tile or two.
