@@ -8,6 +8,9 @@
 const TIE: Real = 1e-10lf;
 const LEAST_RIDGE: Real = 1e-10lf;
 
+// Roundings of the host's sums over visited points.
+const SUM_DEPTH: Real = 24.0lf;
+
 // Ends of a job.
 const PLAYING: u32 = 0u;
 const UNDECIDED: u32 = 1u;
@@ -49,6 +52,7 @@ struct LaneDistance {
     mean_rounding: Real,
     variance_rounding: Real,
     deviation_rounding: Real,
+    of_p: Real,
 }
 
 struct LaneBand {
@@ -93,19 +97,33 @@ fn lane_distance() -> LaneDistance {
     let follows = is_full == 0u && num[OBSERVATIONS] < Real(sizes.most_observations) && n_visited <= sizes.most_points
         && LEAST_RIDGE * domain[D_PRIOR] <= num[RIDGE];
     if (!(follows && share <= MOST_SHARE)) {
-        return LaneDistance(-1.0lf, 0.0lf, 0.0lf, 0.0lf, 0.0lf);
+        return LaneDistance(-1.0lf, 0.0lf, 0.0lf, 0.0lf, 0.0lf, 0.0lf);
     }
     let prior = domain[D_PRIOR];
     let depth = domain[D_DEPTH];
     let unit = HIGHER_ORDERS * U;
     let weights = num[WEIGHTS] + abs(num[COEFFICIENT]) * num[DIRECTION_SIZE];
+    let coefficients = num[COEFFICIENTS] + abs(num[COEFFICIENT]) * num[ROW_SIZE];
+    let of_covariance = HIGHER_ORDERS * domain[D_COVARIANCE_ERROR];
+    let solve = (k + DIVISION + 3.0lf) * diagonal();
     return LaneDistance(
         2.0lf * HIGHER_ORDERS * (num[MEAN_ERROR] + of_streak(k)) + num[OF_REWARDS] * kriging(),
         2.0lf * HIGHER_ORDERS * share,
-        unit * 4.0lf * (depth + 3.0lf) * weights,
-        unit * prior * (4.0lf * (depth + k + 8.0lf) + 20.0lf),
-        unit * 2.0lf * ((k + DIVISION + 3.0lf) * diagonal() + depth * prior) * kriging(),
+        unit * 4.0lf * (depth + 3.0lf) * weights + of_covariance * coefficients,
+        unit * prior * (4.0lf * (depth + k + 8.0lf) + 20.0lf) + of_covariance,
+        (unit * 2.0lf * (solve + depth * prior) + of_covariance) * kriging(),
+        domain[D_COEFFICIENT_ROUNDING] * (SUM_DEPTH * prior + solve) * num[ROW_SIZE],
     );
+}
+
+// Returns the factor of p squared in the fall of a variance by the current streak.
+fn open_squares() -> Real {
+    return num[RIDGE] * num[COUNT] / (1.0lf + num[COUNT] * num[LEVERAGE]);
+}
+
+// Bounds what the error of the host's product p changes in that fall.
+fn of_host_fall(apart: LaneDistance, p: Real) -> Real {
+    return open_squares() * apart.of_p * (2.0lf * abs(p) + apart.of_p);
 }
 
 // The exploration factor comes with a bound on its error, here and below.
@@ -116,7 +134,9 @@ fn lane_band(factor: vec2<Real>, apart: LaneDistance) -> LaneBand {
     let magnitude = num[WEIGHTS_SIZE] + highest * deviation;
     let constant = num[TILES_MEAN] + apart.mean_rounding + highest * apart.deviation_rounding + 16.0lf * U * (1.0lf + magnitude);
     let share = apart.mean + highest * apart.share + factor.y;
-    let variance = apart.variance_rounding;
+    // A fall is at most the prior variance.
+    let p = sqrt(domain[D_PRIOR] / larger(open_squares(), 2.2250738585072014e-308lf));
+    let variance = apart.variance_rounding + of_host_fall(apart, p);
     let widest = constant + share * deviation + highest * sqrt(2.0lf * (num[TILES_VARIANCE] + variance));
     return LaneBand(beta, constant, share, variance, widest);
 }
@@ -384,12 +404,12 @@ fn evaluate(candidate: u32, factor: vec2<Real>, apart: LaneDistance) {
         squares[i % 4u] += value * value;
     }
     let p = along(vector_at(1u), x);
-    let open = num[RIDGE] * num[COUNT] / (1.0lf + num[COUNT] * num[LEVERAGE]);
+    let open = open_squares();
     let carried = inside(x) - ((squares.x + squares.y) + (squares.z + squares.w)) - open * p * p;
     let mean = along(vector_at(0u), x) + num[COEFFICIENT] * p;
     let variance = of_point(1u, x) + larger(carried, 0.0lf);
     let deviation = sqrt(variance);
-    let low = sqrt(larger(variance - apart.variance_rounding, 0.0lf));
+    let low = sqrt(larger(variance - apart.variance_rounding - of_host_fall(apart, p), 0.0lf));
     found_mean[candidate] = mean;
     found_deviation[candidate] = deviation;
     found_along[candidate] = p;
@@ -411,7 +431,7 @@ fn difference(candidate: u32, factor: vec2<Real>, apart: LaneDistance) -> vec2<R
         removed += of_both * of_both;
     }
     let along_both = found_along[candidate] - found_along[first];
-    let open = num[RIDGE] * num[COUNT] / (1.0lf + num[COUNT] * num[LEVERAGE]);
+    let open = open_squares();
     let square = larger(prior - removed - open * along_both * along_both, 0.0lf) + 2.0lf * apart.variance_rounding;
     let length = sqrt(square) + 2.0lf * apart.deviation_rounding;
     let of_deviation = found_deviation[candidate] - found_deviation[first];
@@ -517,7 +537,10 @@ fn choose(factor: vec2<Real>, apart: LaneDistance) {
 // Writes the visited point with the highest mean by the tie rule; NONE where it is not certain.
 fn recommend(answer: u32) {
     let n = workgroupUniformLoad(&n_visited);
-    let apart = lane_distance();
+    var apart = lane_distance();
+    if (0.0lf < domain[D_COEFFICIENT_ROUNDING]) {
+        apart.mean_rounding += num[LEFT] + of_equation(Real(n_factored));
+    }
     if (thread == 0u) {
         played[answer] = NONE;
         is_done = u32(apart.mean < 0.0lf || MOST_SPENT < spent);

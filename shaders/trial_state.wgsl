@@ -63,6 +63,9 @@ const D_PRIOR: u32 = 0u;
 const D_RESIDUAL: u32 = 1u;
 const D_DEPTH: u32 = 2u;
 const D_PRIOR_ERROR: u32 = 3u;
+// Where the host has covariances: error of one, with a sum's roundings, and relative rounding of its coefficients; else zeros.
+const D_COVARIANCE_ERROR: u32 = 4u;
+const D_COEFFICIENT_ROUNDING: u32 = 5u;
 const D_TILES: u32 = 8u;
 
 // Words of a lane: header, visited positions, candidates; then tiles' last rows plus one, and visited tiles.
@@ -111,6 +114,8 @@ const GAIN: u32 = 24u;
 const GAIN_ERROR: u32 = 25u;
 const SLOPE: u32 = 26u;
 const OFFSET: u32 = 27u;
+const COEFFICIENTS: u32 = 28u;
+const LEFT: u32 = 29u;
 // Bound on the distance of the function's values, and of any reward so far, from the host's.
 const OF_VALUES: u32 = 30u;
 const OF_REWARDS: u32 = 31u;
@@ -259,7 +264,7 @@ fn diagonal() -> Real {
 }
 
 fn entry_error(k: Real) -> Real {
-    return HIGHER_ORDERS * (U * (k + DIVISION + 8.0lf + domain[D_DEPTH]) * diagonal() + num[ROTATED]);
+    return HIGHER_ORDERS * (U * (k + DIVISION + 8.0lf + domain[D_DEPTH]) * diagonal() + num[ROTATED] + domain[D_COVARIANCE_ERROR]);
 }
 
 fn kriging() -> Real {
@@ -323,23 +328,38 @@ fn exploration_factor(least: Real) -> vec2<Real> {
     return vec2<Real>(beta, slope * of_gain + 256.0lf * U * (least + slope * root));
 }
 
+fn of_row(k: Real) -> Real {
+    return (entry_error(k) + 2.0lf * solve_error(k) + U * diagonal() * (k + 2.0lf)) * num[ROW_SIZE];
+}
+
+fn of_start() -> Real {
+    return U * (domain[D_DEPTH] + 2.0lf) * num[WEIGHTS] + domain[D_COVARIANCE_ERROR] * num[COEFFICIENTS];
+}
+
+fn of_coefficients() -> Real {
+    return domain[D_COEFFICIENT_ROUNDING] * (num[COEFFICIENTS] + 2.0lf * abs(num[COEFFICIENT]) * num[ROW_SIZE]);
+}
+
+// Returns what the current streak adds to the bound on what the host's coefficients leave of their equations.
+fn of_equation(k: Real) -> Real {
+    let of_steps = U * num[STEPS] * (1.0lf + num[COUNT] * num[LEVERAGE]) / larger(num[BEFORE] + num[COUNT], 1.0lf);
+    let of_coefficient = abs(num[COEFFICIENT]) * (of_row(k) + leverage_error(k));
+    return HIGHER_ORDERS * (of_coefficient + of_start() + of_steps + diagonal() * of_coefficients());
+}
+
 fn of_streak(k: Real) -> Real {
     let t = num[OBSERVATIONS];
     let ridge = num[RIDGE];
     let prior = domain[D_PRIOR];
-    let g = diagonal();
     let count = num[COUNT];
     let leverage = num[LEVERAGE];
     let coefficient = abs(num[COEFFICIENT]);
-    let size = num[ROW_SIZE];
-    let solve = solve_error(k);
-    let of_row = (entry_error(k) + 2.0lf * solve + U * g * (k + 2.0lf)) * size;
-    let of_direction = sqrt(t) * of_row * sqrt(1.0lf + count * leverage);
+    let of_direction = sqrt(t) * of_row(k) * sqrt(1.0lf + count * leverage);
     let of_leverage = leverage_error(k);
-    let of_start = U * (domain[D_DEPTH] + 2.0lf) * num[WEIGHTS];
     let of_steps = U * num[STEPS] * sqrt(leverage * (1.0lf + count * leverage));
-    let of_sum = sqrt(ridge / prior + t) * U * (num[WEIGHTS] + 2.0lf * coefficient * num[DIRECTION_SIZE]);
-    let sum = coefficient * (of_direction + sqrt(count) * of_leverage) + sqrt(count) * of_start + of_steps + of_sum;
+    let norm = sqrt(ridge / prior + t);
+    let of_sum = norm * U * (num[WEIGHTS] + 2.0lf * coefficient * num[DIRECTION_SIZE]) + norm * prior * of_coefficients();
+    let sum = coefficient * (of_direction + sqrt(count) * of_leverage) + sqrt(count) * of_start() + of_steps + of_sum;
     return HIGHER_ORDERS * sum / sqrt(ridge);
 }
 
@@ -468,6 +488,8 @@ fn close() {
     if (thread == 0u) {
         let k = Real(select(n, n + 1u, is_new));
         num[MEAN_ERROR] += of_streak(k);
+        num[LEFT] += of_equation(k);
+        num[COEFFICIENTS] += abs(num[COEFFICIENT]) * num[ROW_SIZE];
         let gain = information_gain(k);
         num[GAIN] = gain.x;
         num[GAIN_ERROR] = gain.y;
@@ -638,8 +660,9 @@ fn observe() {
         num[COEFFICIENT] += step;
         set_number(N_COUNTS + at, number(N_COUNTS + at) + 1.0lf);
         num[OBSERVATIONS] += 1.0lf;
-        num[STEPS] += 4.0lf * (abs(num[REWARD]) + abs(mean) + abs(surprise)) / after + abs(num[COEFFICIENT])
-            + (DIVISION + 4.0lf) * abs(step);
+        let magnitude = abs(num[REWARD]) + abs(mean) + abs(surprise);
+        num[STEPS] += 4.0lf * magnitude / after + abs(num[COEFFICIENT]) + (DIVISION + 4.0lf) * abs(step);
+        num[LEFT] += 8.0lf * U * magnitude;
         num[SQUARES] = squares;
         num[STEP] = step;
         let current = row_at(n_rows - 1u);

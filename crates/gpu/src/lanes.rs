@@ -42,9 +42,6 @@ const PAUSED: u32 = 3;
 /// Dispatches of a submission; each plays some 16 rounds.
 const DISPATCHES: usize = 4;
 
-/// Points a feature, of the form of the posterior that a lane follows.
-const POINTS_A_FEATURE: usize = 2;
-
 #[derive(Debug, Clone, Copy)]
 struct LaneSizes {
     at_rows: usize,
@@ -111,7 +108,7 @@ impl DeviceRounds for GpuRounds {
             sizes.at_factor,
             sizes.at_scratch,
             usize::try_from(REBUILD_EVERY).unwrap_or(usize::MAX),
-            POINTS_A_FEATURE * m,
+            self.domain.most_points(),
         ]
         .map(|size| u32::try_from(size).unwrap_or(u32::MAX));
         let of_lanes = |numbers: usize, size: usize| (n_lanes * numbers * size) as u64;

@@ -128,7 +128,9 @@ impl Domain for Arc<BatchedShared> {
     }
 
     fn evaluates(&self) -> bool {
-        self.rounds_ahead().is_some()
+        // Features of a covariance are computed for lanes alone.
+        let are_there = matches!(self.basis, Basis::Table(_)) || self.rounds.get().is_some();
+        are_there && self.rounds_ahead().is_some()
     }
 
     fn open_on_host(&self) -> Box<dyn Screen> {

@@ -3,11 +3,28 @@
 use super::tables::TILE;
 use crate::cpu::order::{BlockCoordinates, BlockOrder};
 use crate::scale::Scale;
-use privateer_gp::score::{Basis, FeatureTable};
+use privateer_gp::features::exact::closest;
+use privateer_gp::features::largest_error;
+use privateer_gp::score::{Basis, FeatureTable, GramSource};
 use std::sync::Arc;
 
 /// Most visited points of a trial; a workgroup holds their factor.
 pub const MOST_VISITED: usize = 128;
+
+/// Most features of a covariance, the largest share of a prior variance that they leave, and the most multiply-adds that compare them
+/// with all its entries: 8 GMAC, one to two seconds.
+const MOST_FEATURES: usize = 256;
+const MOST_LEFT: f64 = 1e-11;
+const MOST_COMPARED: usize = 1 << 34;
+
+/// Unit roundoff.
+const U: f64 = f64::EPSILON / 2.0;
+
+/// Roundings of the host's sums over visited points that count as errors of covariances.
+pub const SUM_DEPTH: f64 = 24.0;
+
+/// Points a feature, of the form of the posterior over a feature table that is followed.
+const POINTS_A_FEATURE: usize = 2;
 
 /// A table of features that all trials share, in tiles.
 #[derive(Debug)]
@@ -23,23 +40,64 @@ pub struct LoopDomain {
     /// Each tile's point near its middle, and a bound on the distance of the tile's points to it.
     pub(crate) centres: Vec<u32>,
     pub(crate) radii: Vec<f64>,
+    /// What the host's covariances and its sums over visited points add to the errors; zeros where it has the features.
+    pub(crate) apart: LoopCovariances,
+}
+
+/// Distance of the model over features from one over covariances.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct LoopCovariances {
+    /// Bound on the error of a covariance, with the roundings of a sum over visited points.
+    pub error: f64,
+    /// Rounding of a weight of a visited point, relatively.
+    pub rounding: f64,
 }
 
 impl LoopDomain {
-    /// Sorts the points of a basis into tiles; `None` if it has no table of features.
+    /// Sorts the points of a basis into tiles; `None` if it has no table of features, and few features do not give its covariance.
     pub fn new(basis: &Basis) -> Option<Self> {
-        let Basis::Table(table) = basis else { return None };
-        let (scale, table) = (Scale::of(basis), Arc::clone(table));
-        let order = BlockOrder::halved(basis.n_points(), TILE, BlockCoordinates::of(&table));
+        match basis {
+            Basis::Table(table) => Some(Self::over(Arc::clone(table))),
+            Basis::Gram(gram) => Self::of_covariance(gram.as_ref()),
+            Basis::Own(_) => None,
+        }
+    }
+
+    /// Computes features of a covariance.
+    fn of_covariance(gram: &dyn GramSource) -> Option<Self> {
+        let table = closest(gram, MOST_LEFT, MOST_FEATURES)?;
+        let n = table.n_points;
+        let is_small = n.saturating_mul(n).saturating_mul(table.n_features) <= MOST_COMPARED;
+        is_small.then(|| largest_error(&table, gram)).map(|error| Self::of_features(table, error))
+    }
+
+    /// Sorts features of a covariance that are off by `error` at most.
+    pub fn of_features(table: FeatureTable, error: f64) -> Self {
+        // What the features leave is an error of both variances and covariances.
+        let table = Arc::new(FeatureTable { residual: vec![0.0; table.n_points], ..table });
+        let mut domain = Self::over(table);
+        domain.apart = LoopCovariances { error: error + SUM_DEPTH * U * domain.prior, rounding: U };
+        domain
+    }
+
+    fn over(table: Arc<FeatureTable>) -> Self {
+        let scale = Scale::of(&Basis::Table(Arc::clone(&table)));
+        let order = BlockOrder::halved(table.n_points, TILE, BlockCoordinates::of(&table));
         let prior = scale.prior.iter().copied().fold(0.0, f64::max) * (1.0 + scale.prior_error);
         let residual = scale.residual.iter().copied().fold(0.0, f64::max);
-        let mut domain = Self { order, table, scale, prior, residual, centres: Vec::new(), radii: Vec::new() };
+        let apart = LoopCovariances::default();
+        let mut domain = Self { order, table, scale, prior, residual, centres: Vec::new(), radii: Vec::new(), apart };
         for tile in 0..domain.order.n_blocks() {
             let (centre, radius) = domain.centre(tile);
             domain.centres.push(centre);
             domain.radii.push(radius);
         }
-        Some(domain)
+        domain
+    }
+
+    /// Returns the most visited points of a trial whose model is followed.
+    pub fn most_points(&self) -> usize {
+        if 0.0 < self.apart.rounding { MOST_VISITED } else { POINTS_A_FEATURE * self.table.n_features }
     }
 
     /// Returns the point of a tile in whose neighbourhood the others lie, among a few, and their largest distance.
@@ -122,7 +180,8 @@ impl LoopDomain {
     /// Returns what a device holds besides features: eight constants; radius, position of the centre and largest prior
     /// deviation of each tile; prior, residual and index of each position.
     pub fn constants(&self) -> Vec<f64> {
-        let mut constants = vec![self.prior, self.residual, self.depth(), self.scale.prior_error, 0.0, 0.0, 0.0, 0.0];
+        let LoopCovariances { error, rounding } = self.apart;
+        let mut constants = vec![self.prior, self.residual, self.depth(), self.scale.prior_error, error, rounding, 0.0, 0.0];
         constants.extend(&self.radii);
         constants.extend(self.centres.iter().map(|&centre| f64::from(self.position(centre))));
         let prior = self.tiled(&self.scale.prior);

@@ -51,19 +51,20 @@ pub fn parse(args: &Args<'_>) -> Exact {
 /// [`Error::TooLarge`] if `max_features` do not reach the tolerance; [`Error::Input`] if the covariance is not finite or
 /// not positive semi-definite.
 pub fn exact(gram: &dyn GramSource, tolerance: f64, max_features: usize) -> Result<FeatureTable, Error> {
-    let n_points = gram.n_points();
-    let Pivoted { columns, left, residual, largest, .. } = pivoted(gram, tolerance, max_features)?;
-    if columns.len() == max_features && tolerance.max(ROUNDING) * largest < left {
-        return Err(too_many(n_points, max_features, tolerance.max(ROUNDING), left / largest));
+    let found = pivoted(gram, tolerance, max_features)?;
+    let (left, largest) = (found.left, found.largest);
+    if found.columns.len() == max_features && tolerance.max(ROUNDING) * largest < left {
+        return Err(too_many(gram.n_points(), max_features, tolerance.max(ROUNDING), left / largest));
     }
-    let n_features = columns.len();
-    let mut values = vec![0.0; n_points * n_features];
-    for (feature, column) in columns.iter().enumerate() {
-        for (point, entry) in column.iter().enumerate() {
-            values[point * n_features + feature] = *entry;
-        }
-    }
-    Ok(FeatureTable { n_points, n_features, values, residual, kernel_error: left, form: None })
+    Ok(found.table())
+}
+
+/// Computes the features of [`exact`] that come closest, at most `max_features`.
+///
+/// `None` if they leave more than `tolerance` of the largest prior variance, or if the matrix is not a covariance.
+pub fn closest(gram: &dyn GramSource, tolerance: f64, max_features: usize) -> Option<FeatureTable> {
+    let found = pivoted(gram, ROUNDING, max_features).ok()?;
+    (found.left <= tolerance * found.largest).then(|| found.table())
 }
 
 /// Evaluates the features of [`exact`] at other points: `phi(x) = L^{-1} k(pivots, x)`.
@@ -103,6 +104,19 @@ struct Pivoted {
     left: f64,
     /// The largest prior variance.
     largest: f64,
+}
+
+impl Pivoted {
+    fn table(self) -> FeatureTable {
+        let (n_points, n_features) = (self.residual.len(), self.columns.len());
+        let mut values = vec![0.0; n_points * n_features];
+        for (feature, column) in self.columns.iter().enumerate() {
+            for (point, entry) in column.iter().enumerate() {
+                values[point * n_features + feature] = *entry;
+            }
+        }
+        FeatureTable { n_points, n_features, values, residual: self.residual, kernel_error: self.left, form: None }
+    }
 }
 
 /// Selects up to `most` points, each with the largest variance given the points before.

@@ -2,8 +2,8 @@
 
 use crate::Points;
 use crate::kernel::Kernel;
-use crate::score::FeatureTable;
-use privateer_numerics::linalg::dot;
+use crate::score::{FeatureTable, GramSource};
+use privateer_numerics::linalg::{dot, dot_depth, dot_rows};
 
 /// Number of pairs over which the error of a kernel is measured.
 pub const MEASURED_PAIRS: usize = 512;
@@ -25,3 +25,30 @@ pub fn measured_error(table: &FeatureTable, points: &Points, kernel: &dyn Kernel
     let pairs = (0..MEASURED_PAIRS).map(|pair| (index(pair, 0.754_877_666_246_692_7), index(pair, 0.569_840_290_998_053_2)));
     pairs.map(|(a, b)| error(a, b)).fold(0.0, f64::max)
 }
+
+/// Bounds the error of all pairs of points against the entries of a covariance.
+///
+/// O(n_points² · n_features) time, half of a whole product. The result counts the rounding of the products.
+pub fn largest_error(table: &FeatureTable, gram: &dyn GramSource) -> f64 {
+    let (mut products, mut entries) = (vec![0.0; BLOCK], vec![0.0; BLOCK]);
+    let (mut largest, mut norm) = (0.0_f64, 0.0_f64);
+    for first in (0..table.n_points).step_by(BLOCK) {
+        for point in 0..table.n_points.min(first + BLOCK) {
+            // Entries before the point were compared with its own column.
+            let from = first.max(point);
+            let n = BLOCK.min(table.n_points - first) - (from - first);
+            dot_rows(table.row(point), |other| table.row(from + other), &mut products[..n]);
+            gram.column(point, from, &mut entries[..n]);
+            let apart = |largest: f64, (product, entry): (&f64, &f64)| largest.max((product - entry).abs());
+            largest = products[..n].iter().zip(&entries[..n]).fold(largest, apart);
+            if from == point {
+                largest = largest.max((products[0] - gram.diagonal(point)).abs());
+                norm = norm.max(products[0]);
+            }
+        }
+    }
+    largest + 0.5 * f64::EPSILON * (dot_depth(table.n_features) + 2.0) * norm
+}
+
+/// Points whose features stay in a cache.
+const BLOCK: usize = 256;

@@ -6,4 +6,4 @@ pub mod nystrom;
 pub mod quadrature_fourier;
 pub mod random_fourier;
 
-pub use measured::{MEASURED_PAIRS, measured_error};
+pub use measured::{MEASURED_PAIRS, largest_error, measured_error};

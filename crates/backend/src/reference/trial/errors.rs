@@ -4,6 +4,7 @@
 //! the bounds are computed from magnitudes of the loop's own state. Derivation, with the same names:
 //! `docs/derivations/device-loop.md`.
 
+use crate::device::loop_domain::{LoopCovariances, LoopDomain, SUM_DEPTH};
 use privateer_gp::score::FactorGrowth;
 
 /// Unit roundoff.
@@ -83,6 +84,15 @@ pub struct Distance {
     pub mean_rounding: f64,
     pub variance_rounding: f64,
     pub deviation_rounding: f64,
+    /// Error of the host's product of its direction, where it sums over visited points.
+    pub of_p: f64,
+}
+
+impl Distance {
+    /// Bounds what the error of the host's product `p` changes in a fall `squares p²`.
+    pub fn of_fall(&self, squares: f64, p: f64) -> f64 {
+        squares * self.of_p * (2.0 * p.abs() + self.of_p)
+    }
 }
 
 /// Magnitudes of the rounding errors of a loop.
@@ -105,12 +115,17 @@ pub struct LoopErrors {
     gain_error: f64,
     /// Bound on the distance of any reward from the host's.
     pub rewards: f64,
+    apart: LoopCovariances,
+    /// Sum of the magnitudes of the mean's coefficients over visited points, without the current streak, and a bound on what the host's
+    /// coefficients leave of the equations for them.
+    coefficients: f64,
+    left: f64,
 }
 
 impl LoopErrors {
     /// Creates the errors of a prior.
-    pub fn new(prior: f64, ridge: f64, depth: f64) -> Self {
-        Self { prior, ridge, depth, ..Self::default() }
+    pub fn new(domain: &LoopDomain, ridge: f64) -> Self {
+        Self { prior: domain.prior, ridge, depth: domain.depth(), apart: domain.apart, ..Self::default() }
     }
 
     /// Bounds the diagonal of the factored matrix.
@@ -120,7 +135,7 @@ impl LoopErrors {
 
     /// Bounds the error of an entry of the factored matrix, with `k` rows.
     fn entry(&self, k: f64) -> f64 {
-        HIGHER_ORDERS * (U * (k + DIVISION + 8.0 + self.depth) * self.diagonal() + self.rotated)
+        HIGHER_ORDERS * (U * (k + DIVISION + 8.0 + self.depth) * self.diagonal() + self.rotated + self.apart.error)
     }
 
     /// Returns the relative error of a posterior variance of one model; `None` where the regularizer is uncertain.
@@ -170,19 +185,45 @@ impl LoopErrors {
         LoopFactor { beta: least + slope * (root(gain) - offset.sqrt()), error: slope * of_gain + of_rounding }
     }
 
+    /// Bounds what the row leaves of its equation: entries of the matrix, two solves, and the sum of coordinates.
+    fn of_row(&self, k: f64, size: &StreakSize) -> f64 {
+        (self.entry(k) + 2.0 * self.solve(k) + U * self.diagonal() * (k + 2.0)) * size.row
+    }
+
+    /// Bounds the error of the mean at the start of a streak.
+    fn of_start(&self) -> f64 {
+        U * (self.depth + 2.0) * self.weights + self.apart.error * self.coefficients
+    }
+
+    /// Bounds the roundings of the host's coefficients over visited points at the end of a streak; 0 where it has none.
+    fn of_coefficients(&self, size: &StreakSize) -> f64 {
+        self.apart.rounding * (self.coefficients + 2.0 * size.coefficient * size.row)
+    }
+
+    /// Bounds the distance of the host's mean of a visited point, from its coefficients, to the product of the same coefficients; 0 where
+    /// it has none.
+    pub fn left(&self, k: f64, open: &StreakSize) -> f64 {
+        if self.apart.rounding == 0.0 { 0.0 } else { self.left + self.of_equation(k, open) }
+    }
+
+    /// Bounds what a streak adds to that.
+    fn of_equation(&self, k: f64, size: &StreakSize) -> f64 {
+        let StreakSize { count, before, leverage, coefficient, .. } = *size;
+        let of_steps = U * self.steps * (1.0 + count * leverage) / (before + count).max(1.0);
+        let of_coefficient = coefficient * (self.of_row(k, size) + self.of_leverage(k, size));
+        HIGHER_ORDERS * (of_coefficient + self.of_start() + of_steps + self.diagonal() * self.of_coefficients(size))
+    }
+
     /// Bounds the error of the mean that a streak adds, per unit of the posterior standard deviation.
     fn of_streak(&self, k: f64, size: &StreakSize) -> f64 {
-        let StreakSize { count, leverage, coefficient, row, direction, .. } = *size;
-        let (t, ridge, g) = (self.observations, self.ridge, self.diagonal());
-        let solve = self.solve(k);
-        // The direction: entries of the matrix, two solves, and the sum of coordinates.
-        let of_row = (self.entry(k) + 2.0 * solve + U * g * (k + 2.0)) * row;
-        let along = t.sqrt() * of_row * (1.0 + count * leverage).sqrt();
+        let StreakSize { count, leverage, coefficient, direction, .. } = *size;
+        let (t, ridge) = (self.observations, self.ridge);
+        let along = t.sqrt() * self.of_row(k, size) * (1.0 + count * leverage).sqrt();
         let of_leverage = self.of_leverage(k, size);
-        let of_start = U * (self.depth + 2.0) * self.weights;
         let of_steps = U * self.steps * (leverage * (1.0 + count * leverage)).sqrt();
-        let of_sum = (ridge / self.prior + t).sqrt() * U * (self.weights + 2.0 * coefficient * direction);
-        let sum = coefficient * (along + count.sqrt() * of_leverage) + count.sqrt() * of_start + of_steps + of_sum;
+        let norm = (ridge / self.prior + t).sqrt();
+        let of_sum = norm * U * (self.weights + 2.0 * coefficient * direction) + norm * self.prior * self.of_coefficients(size);
+        let sum = coefficient * (along + count.sqrt() * of_leverage) + count.sqrt() * self.of_start() + of_steps + of_sum;
         HIGHER_ORDERS * sum / ridge.sqrt()
     }
 
@@ -200,6 +241,8 @@ impl LoopErrors {
         let mut closed = 0.0;
         if let Some((ended, rotated)) = ended {
             self.mean += self.of_streak(k, &ended);
+            self.left += self.of_equation(k, &ended);
+            self.coefficients += ended.coefficient * ended.row;
             [self.gain, self.gain_error] = self.gain(k, &ended);
             if let Some(LoopRotated { row, squares, rest }) = rotated {
                 let of_entries = (4.0 * DIVISION + 11.0) * row + (2.0 * DIVISION + 4.0) * (squares * row).sqrt();
@@ -229,20 +272,25 @@ impl LoopErrors {
     pub fn observe(&mut self, magnitude: f64, after: f64, coefficient: f64, step: f64) {
         self.observations += 1.0;
         self.steps += 4.0 * magnitude / after + coefficient + (DIVISION + 4.0) * step;
+        // The sum of the point's rewards, and its difference from the coefficient.
+        self.left += 8.0 * U * magnitude;
     }
 
     /// Returns the distance for a factor of `k` rows and this current streak; `None` where it has no bound.
     pub fn distance(&self, k: f64, open: &StreakSize) -> Option<Distance> {
         let share = self.share(k)?;
         let weights = self.weights + open.coefficient * open.direction;
+        let coefficients = self.coefficients + open.coefficient * open.row;
         let (prior, g, unit) = (self.prior, self.diagonal(), HIGHER_ORDERS * U);
+        let apart = HIGHER_ORDERS * self.apart.error;
         // Two models, each at this distance from the exact posterior.
         Some(Distance {
             mean: 2.0 * HIGHER_ORDERS * (self.mean + self.of_streak(k, open)) + self.rewards * self.kriging(),
             share: 2.0 * HIGHER_ORDERS * share,
-            mean_rounding: unit * 4.0 * (self.depth + 3.0) * weights,
-            variance_rounding: unit * prior * (4.0 * (self.depth + k + 8.0) + 20.0),
-            deviation_rounding: unit * 2.0 * ((k + DIVISION + 3.0) * g + self.depth * prior) * self.kriging(),
+            mean_rounding: unit * 4.0 * (self.depth + 3.0) * weights + apart * coefficients,
+            variance_rounding: unit * prior * (4.0 * (self.depth + k + 8.0) + 20.0) + apart,
+            deviation_rounding: (unit * 2.0 * ((k + DIVISION + 3.0) * g + self.depth * prior) + apart) * self.kriging(),
+            of_p: self.apart.rounding * (SUM_DEPTH * prior + (k + DIVISION + 3.0) * g) * open.row,
         })
     }
 }

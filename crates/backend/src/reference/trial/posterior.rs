@@ -65,7 +65,7 @@ impl LoopPosterior {
             direction: Vec::new(),
             row: Vec::new(),
             open: None,
-            errors: LoopErrors::new(domain.prior, ridge, domain.depth()),
+            errors: LoopErrors::new(domain, ridge),
         }
     }
 
@@ -82,6 +82,11 @@ impl LoopPosterior {
     pub fn streak_size(&self) -> StreakSize {
         let size = self.open.as_ref().map(|open| StreakSize { coefficient: open.coefficient.abs(), ..open.size });
         size.unwrap_or_default()
+    }
+
+    /// Returns the factor of `(u · c)²` in the fall of a posterior variance by the current streak.
+    pub fn squares(&self) -> f64 {
+        self.open.as_ref().map_or(0.0, |open| open.squares(self.ridge))
     }
 
     /// Adds an observation; `None` if the trial has visited as many points as a workgroup holds.
@@ -252,7 +257,7 @@ impl LoopPosterior {
         let prior = domain.inside(a.point) + domain.inside(b.point) - 2.0 * shared;
         let solved: f64 = a.solved.iter().zip(&b.solved).map(|(a, b)| (a - b) * (a - b)).sum();
         let along = a.along - b.along;
-        prior - solved - self.open.as_ref().map_or(0.0, |open| open.squares(self.ridge)) * along * along
+        prior - solved - self.squares() * along * along
     }
 
     /// Returns the weights of the mean with the current streak.
@@ -287,6 +292,6 @@ pub struct Evaluated {
     pub point: u32,
     pub mean: f64,
     pub variance: f64,
-    along: f64,
+    pub along: f64,
     solved: Vec<f64>,
 }

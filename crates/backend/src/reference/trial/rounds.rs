@@ -5,15 +5,13 @@ use super::posterior::{Evaluated, LoopPosterior};
 use super::tiles::{LoopTiles, ScoreBand};
 use crate::device::loop_domain::{LoopDomain, product};
 use privateer_gp::posterior::REBUILD_EVERY;
-use privateer_gp::score::{Candidates, FactorGrowth, tie_margin};
+use privateer_gp::score::{FactorGrowth, tie_margin};
 use std::sync::Arc;
 
 /// Most points that a round decides among.
 const MOST_CANDIDATES: usize = 64;
 
-/// Largest number of points a feature, and smallest ridge as a share of the prior variance, of the form of the posterior
-/// that the loop follows.
-const POINTS_A_FEATURE: usize = 2;
+/// Smallest ridge, as a share of the prior variance, of the form of the posterior that the loop follows.
 const LEAST_RIDGE: f64 = 1e-10;
 
 /// A trial that a workgroup plays.
@@ -72,14 +70,9 @@ impl LoopTrial {
     /// Decides a round with this exploration factor at no information gain, at least 0: the point that the model that decides
     /// would play.
     ///
-    /// `None` leaves the round to the host: several points may be its choice, or the state has no bound.
+    /// `None` leaves the round to the host: several points may be its choice, the state has no bound, or it is the first round.
     pub fn decide(&mut self, least: f64) -> Option<u32> {
-        if self.observations == 0 {
-            let mut priors = Candidates::default();
-            self.domain.scale.best_priors(least, None, &mut priors);
-            return Some(priors.points).filter(|points| points.len() == 1).map(|points| points[0]);
-        }
-        let distance = self.distance()?;
+        let distance = self.distance().filter(|_| 0 < self.observations)?;
         let (k, open) = (self.posterior.n_factored() as f64, self.posterior.streak_size());
         let factor = self.posterior.errors.factor(k, &open, least, self.growth);
         let band = self.band(factor, &distance);
@@ -92,7 +85,8 @@ impl LoopTrial {
 
     /// Returns the visited point with the highest posterior mean by the tie rule, where it is certain.
     pub fn recommend(&self) -> Option<u32> {
-        let (posterior, distance) = (&self.posterior, self.distance()?);
+        let (posterior, mut distance) = (&self.posterior, self.distance()?);
+        distance.mean_rounding += posterior.errors.left(posterior.n_factored() as f64, &posterior.streak_size());
         let weights = posterior.weights();
         let ends = |(&point, count): (&u32, &f64)| {
             let mean = product(&weights, &self.domain.table.row(point as usize));
@@ -117,7 +111,7 @@ impl LoopTrial {
     fn distance(&self) -> Option<Distance> {
         let follows = !self.is_full
             && self.observations < REBUILD_EVERY
-            && self.posterior.points.len() <= POINTS_A_FEATURE * self.domain.table.n_features
+            && self.posterior.points.len() <= self.domain.most_points()
             && LEAST_RIDGE * self.domain.prior <= self.posterior.ridge();
         let k = self.posterior.n_factored() as f64;
         self.posterior.errors.distance(k, &self.posterior.streak_size()).filter(|_| follows)
@@ -130,7 +124,10 @@ impl LoopTrial {
         let constant =
             self.tiles.mean_error + distance.mean_rounding + most * distance.deviation_rounding + 16.0 * U * (1.0 + magnitude);
         let share = distance.mean + most * distance.share + error;
-        let variance = distance.variance_rounding;
+        // A fall is at most the prior variance.
+        let squares = self.posterior.squares();
+        let p = (self.domain.prior / squares.max(f64::MIN_POSITIVE)).sqrt();
+        let variance = distance.variance_rounding + distance.of_fall(squares, p);
         let widest = constant + share * deviation + most * (2.0 * (self.tiles.variance_error + variance)).sqrt();
         ScoreBand { beta, constant, share, variance, widest }
     }
@@ -168,7 +165,8 @@ impl LoopTrial {
             .map(|&point| {
                 let found = posterior.evaluate(domain, point);
                 let variance = domain.scale.residual(point as usize) + found.variance.max(0.0);
-                let lower = (variance - distance.variance_rounding).max(0.0).sqrt();
+                let rounding = distance.variance_rounding + distance.of_fall(posterior.squares(), found.along);
+                let lower = (variance - rounding).max(0.0).sqrt();
                 let rounding = distance.mean_rounding
                     + most * (variance.sqrt() - lower + distance.deviation_rounding)
                     + 16.0 * U * (1.0 + found.mean.abs() + most * variance.sqrt());
