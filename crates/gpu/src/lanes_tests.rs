@@ -4,11 +4,11 @@ use super::device::{Gpu, GpuOptions};
 use super::lanes::GpuRounds;
 use super::tests::{device, open, open_replaced};
 use privateer_backend::device::{DeviceRounds, LoopDomain};
-use privateer_backend::reference::cases::{CaseDraws, TestBasis, doubled};
+use privateer_backend::reference::cases::{CaseDraws, TestBasis, TestGram, doubled};
 use privateer_backend::reference::trial::LoopTrial;
 use privateer_backend::{LaneAnswer, LaneJob, LaneRound, MOST_ROUNDS};
 use privateer_gp::FunctionValues;
-use privateer_gp::score::{Basis, FactorGrowth, FeatureTable};
+use privateer_gp::score::{Basis, FactorGrowth, KernelFamily};
 use std::sync::Arc;
 
 /// Trials over one table, with what every round has.
@@ -33,7 +33,9 @@ struct Play {
 }
 
 impl Trials {
-    fn new(draws: &mut CaseDraws, table: Arc<FeatureTable>, ridge: f64, beta: f64, n_lanes: usize, n_rounds: usize) -> Self {
+    fn new(draws: &mut CaseDraws, basis: &Basis, ridge: f64, beta: f64, n_lanes: usize, n_rounds: usize) -> Self {
+        let domain = Arc::new(LoopDomain::new(basis).expect("features"));
+        let table = &domain.table;
         let function = |draws: &mut CaseDraws| {
             let weights = draws.numbers(table.n_features, -1.0, 1.0);
             let row = |x| table.row(x).iter().zip(&weights).map(|(c, w)| c * w).sum();
@@ -42,7 +44,6 @@ impl Trials {
         let functions = (0..n_lanes).map(|_| Arc::new(function(draws))).collect();
         let noise = |draws: &mut CaseDraws| (draws.number(-0.1, 0.1), draws.number(-0.1, 0.1));
         let noise = (0..n_lanes).map(|_| (0..n_rounds).map(|_| noise(draws)).collect()).collect();
-        let domain = Arc::new(LoopDomain::new(&Basis::Table(table)).expect("features"));
         Self { domain, ridge, growth: FactorGrowth::default(), functions, beta, noise }
     }
 
@@ -135,12 +136,20 @@ impl Trials {
     }
 }
 
+/// Returns a covariance of points on a line or in the plane.
+fn covariance(draws: &mut CaseDraws, family: KernelFamily, n_points: usize, dimension: usize) -> Basis {
+    let mut gram = TestGram::new(draws, family, n_points, dimension, false);
+    gram.form.row_term = 0.0;
+    Basis::Gram(Arc::new(gram))
+}
+
 /// The shader names the actions and leaves the rounds that the plain loop does, whatever the number of rounds of a job.
 #[test]
 fn the_shader_plays_as_the_loop_does() {
     let Some(gpu) = device().filter(|gpu| gpu.shared().has_f64) else { return };
     let mut draws = CaseDraws(61);
     let (mut compared, mut played, mut recommended, mut open) = (0, 0, 0, 0);
+    let mut cases = Vec::new();
     for (ridge, beta, twice, slope) in [
         (1e-2, 2.0, false, 0.0),
         (1e-2, 0.0, false, 0.0),
@@ -151,9 +160,15 @@ fn the_shader_plays_as_the_loop_does() {
         (1e-4, 1.0, false, 0.2),
     ] {
         let table = TestBasis::smooth(&mut draws, 700);
-        let table = if twice { doubled(&table) } else { table };
+        cases.push((Basis::Table(if twice { doubled(&table) } else { table }), ridge, beta, slope));
+    }
+    for (ridge, beta, slope) in [(1e-2, 2.0, 0.0), (1e-4, 0.5, 0.0), (1e-6, 2.0, 0.0), (1e-2, 0.2, 0.5), (1e-4, 1.0, 0.2)] {
+        cases.push((covariance(&mut draws, KernelFamily::SquaredExponential, 700, 1), ridge, beta, slope));
+        cases.push((covariance(&mut draws, KernelFamily::MaternFiveHalves, 90, 2), ridge, beta, slope));
+    }
+    for (basis, ridge, beta, slope) in cases {
         let growth = FactorGrowth { slope, offset: 2.0 * slope };
-        let trials = Trials { growth, ..Trials::new(&mut draws, table, ridge, beta, 3, 80) };
+        let trials = Trials { growth, ..Trials::new(&mut draws, &basis, ridge, beta, 3, 80) };
         let by_loop: Vec<Play> = (0..3).map(|lane| trials.by_loop(lane)).collect();
         for k in [1, 16, MOST_ROUNDS] {
             let (plays, submissions, _) = trials.by_device(&gpu, k);
@@ -176,8 +191,8 @@ fn the_shader_plays_as_the_loop_does() {
 fn a_function_goes_up_once() {
     let Some(gpu) = device().filter(|gpu| gpu.shared().has_f64) else { return };
     let mut draws = CaseDraws(64);
-    let table = TestBasis::smooth(&mut draws, 700);
-    let mut trials = Trials::new(&mut draws, table, 1e-2, 2.0, 4, 40);
+    let basis = Basis::Table(TestBasis::smooth(&mut draws, 700));
+    let mut trials = Trials::new(&mut draws, &basis, 1e-2, 2.0, 4, 40);
     let of_its_own = trials.by_device(&gpu, MOST_ROUNDS).2;
     trials.functions[3] = Arc::clone(&trials.functions[1]);
     let (plays, _, bytes) = trials.by_device(&gpu, MOST_ROUNDS);
@@ -193,8 +208,8 @@ fn fewer_threads_play_the_same() {
             return;
         }
         let mut draws = CaseDraws(62);
-        let table = doubled(&TestBasis::smooth(&mut draws, 300));
-        let trials = Trials::new(&mut draws, table, 1e-4, 0.5, 2, 40);
+        let basis = Basis::Table(doubled(&TestBasis::smooth(&mut draws, 300)));
+        let trials = Trials::new(&mut draws, &basis, 1e-4, 0.5, 2, 40);
         let plays = trials.by_device(&gpu, 16).0;
         assert_eq!(plays, (0..2).map(|lane| trials.by_loop(lane)).collect::<Vec<_>>());
     }
@@ -205,7 +220,7 @@ fn fewer_threads_play_the_same() {
 fn a_tie_rule_by_the_highest_index_is_noticed() {
     let Some(gpu) = open_replaced("trial", "< index)", "> index)", None).filter(|gpu| gpu.shared().has_f64) else { return };
     let mut draws = CaseDraws(63);
-    let table = doubled(&TestBasis::smooth(&mut draws, 300));
-    let trials = Trials::new(&mut draws, table, 1e-2, 2.0, 1, 40);
+    let basis = Basis::Table(doubled(&TestBasis::smooth(&mut draws, 300)));
+    let trials = Trials::new(&mut draws, &basis, 1e-2, 2.0, 1, 40);
     assert_ne!(trials.by_device(&gpu, 16).0[0].actions, trials.by_loop(0).actions);
 }
