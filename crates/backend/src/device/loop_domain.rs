@@ -63,12 +63,12 @@ impl LoopDomain {
         }
     }
 
-    /// Computes features of a covariance.
+    /// Computes features of a covariance, as many as may be compared with all its entries.
     fn of_covariance(gram: &dyn GramSource) -> Option<Self> {
-        let table = closest(gram, MOST_LEFT, MOST_FEATURES)?;
-        let n = table.n_points;
-        let is_small = n.saturating_mul(n).saturating_mul(table.n_features) <= MOST_COMPARED;
-        is_small.then(|| largest_error(&table, gram)).map(|error| Self::of_features(table, error))
+        let n_pairs = gram.n_points().saturating_mul(gram.n_points()).max(1);
+        let table = closest(gram, MOST_LEFT, MOST_FEATURES.min(MOST_COMPARED / n_pairs))?;
+        let error = largest_error(&table, gram);
+        Some(Self::of_features(table, error))
     }
 
     /// Sorts features of a covariance that are off by `error` at most.
