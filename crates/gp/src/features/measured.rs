@@ -37,7 +37,7 @@ pub fn largest_error(table: &FeatureTable, gram: &dyn GramSource) -> f64 {
             // Entries before the point were compared with its own column.
             let from = first.max(point);
             let n = BLOCK.min(table.n_points - first) - (from - first);
-            dot_rows(table.row(point), |other| table.row(from + other), &mut products[..n]);
+            dot_rows(&table.row(point), |other| table.row(from + other), &mut products[..n]);
             gram.column(point, from, &mut entries[..n]);
             let apart = |largest: f64, (product, entry): (&f64, &f64)| largest.max((product - entry).abs());
             largest = products[..n].iter().zip(&entries[..n]).fold(largest, apart);
