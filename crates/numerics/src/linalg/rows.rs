@@ -17,7 +17,8 @@ pub fn add_rows<R: AsRef<[f64]>>(weights: &[f64], row: impl Fn(usize) -> R, out:
     for (at, weights) in groups.iter().enumerate() {
         let row = |i: usize| row(at * TOGETHER + i);
         let rows = [row(0), row(1), row(2), row(3), row(4), row(5), row(6), row(7)];
-        let rows = rows.each_ref().map(|row| &row.as_ref()[..n]);
+        let [a, b, c, d, e, f, g, h] = &rows;
+        let rows = [cut(a, n), cut(b, n), cut(c, n), cut(d, n), cut(e, n), cut(f, n), cut(g, n), cut(h, n)];
         for (at, sum) in out.iter_mut().enumerate() {
             let mut new = *sum;
             for i in 0..TOGETHER {
@@ -27,10 +28,15 @@ pub fn add_rows<R: AsRef<[f64]>>(weights: &[f64], row: impl Fn(usize) -> R, out:
         }
     }
     for (i, &weight) in rest.iter().enumerate() {
-        for (sum, &entry) in out.iter_mut().zip(row(groups.len() * TOGETHER + i).as_ref()) {
+        for (sum, &entry) in out.iter_mut().zip(cut(&row(groups.len() * TOGETHER + i), n)) {
             *sum += weight * entry;
         }
     }
+}
+
+#[inline(always)]
+fn cut<R: AsRef<[f64]>>(row: &R, n: usize) -> &[f64] {
+    &row.as_ref()[..n]
 }
 
 vectorised! {
@@ -98,8 +104,8 @@ vectorised! {
         let whole = 4 * fours.len();
         for (at, four) in fours.iter_mut().enumerate() {
             let of = |i: usize| row(4 * at + i);
-            let rows = [of(0), of(1), of(2), of(3)];
-            *four = four_dots(rows.each_ref().map(AsRef::as_ref), c);
+            let (first, second, third, fourth) = (of(0), of(1), of(2), of(3));
+            *four = four_dots([first.as_ref(), second.as_ref(), third.as_ref(), fourth.as_ref()], c);
         }
         for (out, i) in rest.iter_mut().zip(whole..) {
             *out = dot(&row(i).as_ref()[..c.len()], c);
