@@ -112,7 +112,7 @@ fn lane_distance() -> LaneDistance {
         unit * 4.0lf * (depth + 3.0lf) * weights + of_covariance * coefficients,
         unit * prior * (4.0lf * (depth + k + 8.0lf) + 20.0lf) + of_covariance,
         (unit * 2.0lf * (solve + depth * prior) + of_covariance) * kriging(),
-        domain[D_COEFFICIENT_ROUNDING] * (SUM_DEPTH * prior + solve) * num[ROW_SIZE],
+        U * ((SUM_DEPTH + depth + k) * prior + solve) * num[ROW_SIZE],
     );
 }
 
@@ -121,9 +121,9 @@ fn open_squares() -> Real {
     return num[RIDGE] * num[COUNT] / (1.0lf + num[COUNT] * num[LEVERAGE]);
 }
 
-// Bounds what the error of the host's product p changes in that fall.
-fn of_host_fall(apart: LaneDistance, p: Real) -> Real {
-    return open_squares() * apart.of_p * (2.0lf * abs(p) + apart.of_p);
+// Bounds what the errors of p in both models change in that fall.
+fn of_open_fall(apart: LaneDistance, p: Real) -> Real {
+    return 2.0lf * open_squares() * apart.of_p * (2.0lf * abs(p) + apart.of_p);
 }
 
 // The exploration factor comes with a bound on its error, here and below.
@@ -136,7 +136,7 @@ fn lane_band(factor: vec2<Real>, apart: LaneDistance) -> LaneBand {
     let share = apart.mean + highest * apart.share + factor.y;
     // A fall is at most the prior variance.
     let p = sqrt(domain[D_PRIOR] / larger(open_squares(), 2.2250738585072014e-308lf));
-    let variance = apart.variance_rounding + of_host_fall(apart, p);
+    let variance = apart.variance_rounding + of_open_fall(apart, p);
     let widest = constant + share * deviation + highest * sqrt(2.0lf * (num[TILES_VARIANCE] + variance));
     return LaneBand(beta, constant, share, variance, widest);
 }
@@ -409,7 +409,7 @@ fn evaluate(candidate: u32, factor: vec2<Real>, apart: LaneDistance) {
     let mean = along(vector_at(0u), x) + num[COEFFICIENT] * p;
     let variance = of_point(1u, x) + larger(carried, 0.0lf);
     let deviation = sqrt(variance);
-    let low = sqrt(larger(variance - apart.variance_rounding - of_host_fall(apart, p), 0.0lf));
+    let low = sqrt(larger(variance - apart.variance_rounding - of_open_fall(apart, p), 0.0lf));
     found_mean[candidate] = mean;
     found_deviation[candidate] = deviation;
     found_along[candidate] = p;

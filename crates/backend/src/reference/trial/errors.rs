@@ -84,14 +84,14 @@ pub struct Distance {
     pub mean_rounding: f64,
     pub variance_rounding: f64,
     pub deviation_rounding: f64,
-    /// Error of the host's product of its direction, where it sums over visited points.
+    /// Error of a model's product `p` of the current streak's direction.
     pub of_p: f64,
 }
 
 impl Distance {
-    /// Bounds what the error of the host's product `p` changes in a fall `squares p²`.
+    /// Bounds what the errors of `p` in both models change in a fall `squares p²`.
     pub fn of_fall(&self, squares: f64, p: f64) -> f64 {
-        squares * self.of_p * (2.0 * p.abs() + self.of_p)
+        2.0 * squares * self.of_p * (2.0 * p.abs() + self.of_p)
     }
 }
 
@@ -290,7 +290,7 @@ impl LoopErrors {
             mean_rounding: unit * 4.0 * (self.depth + 3.0) * weights + apart * coefficients,
             variance_rounding: unit * prior * (4.0 * (self.depth + k + 8.0) + 20.0) + apart,
             deviation_rounding: (unit * 2.0 * ((k + DIVISION + 3.0) * g + self.depth * prior) + apart) * self.kriging(),
-            of_p: self.apart.rounding * (SUM_DEPTH * prior + (k + DIVISION + 3.0) * g) * open.row,
+            of_p: U * ((SUM_DEPTH + self.depth + k) * prior + (k + DIVISION + 3.0) * g) * open.row,
         })
     }
 }
