@@ -112,7 +112,7 @@ fn lane_distance() -> LaneDistance {
         unit * 4.0lf * (depth + 3.0lf) * weights + of_covariance * coefficients,
         unit * prior * (4.0lf * (depth + k + 8.0lf) + 20.0lf) + of_covariance,
         (unit * 2.0lf * (solve + depth * prior) + of_covariance) * kriging(),
-        U * ((SUM_DEPTH + depth + k) * prior + solve) * num[ROW_SIZE],
+        U * ((SUM_DEPTH + depth + k) * prior + 3.0lf * solve) * num[ROW_SIZE],
     );
 }
 

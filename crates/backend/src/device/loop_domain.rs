@@ -12,10 +12,11 @@ use std::sync::Arc;
 pub const MOST_VISITED: usize = 128;
 
 /// Most features of a covariance, the largest share of a prior variance that they leave, and the most multiply-adds that compare them
-/// with all its entries: 8 GMAC, one to two seconds.
+/// with all its entries, of which each costs as much as some features: 8 GMAC, one to two seconds.
 const MOST_FEATURES: usize = 256;
 const MOST_LEFT: f64 = 1e-11;
 const MOST_COMPARED: usize = 1 << 34;
+const ENTRY_FEATURES: usize = 24;
 
 /// Unit roundoff.
 const U: f64 = f64::EPSILON / 2.0;
@@ -66,7 +67,9 @@ impl LoopDomain {
     /// Computes features of a covariance, as many as may be compared with all its entries.
     fn of_covariance(gram: &dyn GramSource) -> Option<Self> {
         let n_pairs = gram.n_points().saturating_mul(gram.n_points()).max(1);
-        let table = closest(gram, MOST_LEFT, MOST_FEATURES.min(MOST_COMPARED / n_pairs))?;
+        let most = (MOST_COMPARED / n_pairs).saturating_sub(ENTRY_FEATURES).min(MOST_FEATURES);
+        // A covariance of zeros has no features.
+        let table = closest(gram, MOST_LEFT, most).filter(|table| 0 < table.n_features)?;
         let error = largest_error(&table, gram);
         Some(Self::of_features(table, error))
     }

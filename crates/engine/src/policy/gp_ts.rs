@@ -16,12 +16,14 @@ use privateer_config::params::Args;
 use privateer_gp::features::exact::Exact;
 use privateer_gp::posterior::{RootModel, Visits};
 use privateer_gp::score::{FeatureTable, lowest_within_tie};
-use privateer_numerics::linalg::dot;
 use privateer_privacy::{Released, Signal};
 use std::sync::Arc;
 
 /// Tolerance of the features where the spec names none.
 const TOLERANCE: f64 = 1e-3;
+
+/// Points whose values are drawn at once.
+const AT_ONCE: usize = 1024;
 
 pub fn parse(args: &Args<'_>) -> PolicyPlan {
     let (beta, failure_prob) = (ExplorationFactor::parse_measuring(args), failure_prob(args));
@@ -33,7 +35,7 @@ pub fn parse(args: &Args<'_>) -> PolicyPlan {
         problem.shared()?;
         let (table, _) = problem.tables.table(features.as_ref(), problem)?;
         let facts = features.facts(problem, &table);
-        let needs = 8.0 * table.n_points as f64 * table.n_features as f64;
+        let needs = 8.0 * table.values.len() as f64;
         allow(problem.memory_bytes, "the features of all points", needs, "lower `features` or the domain's points")?;
         Ok(Box::new(ThompsonMaker { table, facts, ridge, beta, failure_prob }))
     })
@@ -95,9 +97,14 @@ impl Policy for Thompson {
         );
         streams.own.normals(&mut self.normals[..table.n_features]);
         let theta = self.model.weights(&self.normals, factor);
-        let drawn = |point: usize| (point, dot(&table.row(point), &theta));
-        let best =
-            (0..table.n_points).map(drawn).fold((0, f64::NEG_INFINITY), |best, next| if best.1 < next.1 { next } else { best });
+        let mut best = (0, f64::NEG_INFINITY);
+        let mut values = [0.0; AT_ONCE];
+        for first in (0..table.n_points).step_by(AT_ONCE) {
+            let values = &mut values[..AT_ONCE.min(table.n_points - first)];
+            table.products(&theta, first, values);
+            let drawn = values.iter().enumerate().map(|(at, &value)| (first + at, value));
+            best = drawn.fold(best, |best, next| if best.1 < next.1 { next } else { best });
+        }
         Proposal::Play(best.0)
     }
 

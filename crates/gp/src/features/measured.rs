@@ -39,7 +39,10 @@ pub fn largest_error(table: &FeatureTable, gram: &dyn GramSource) -> f64 {
             let n = BLOCK.min(table.n_points - first) - (from - first);
             dot_rows(&table.row(point), |other| table.row(from + other), &mut products[..n]);
             gram.column(point, from, &mut entries[..n]);
-            let apart = |largest: f64, (product, entry): (&f64, &f64)| largest.max((product - entry).abs());
+            let apart = |largest: f64, (product, entry): (&f64, &f64)| {
+                let error = (product - entry).abs();
+                largest.max(if error.is_nan() { f64::INFINITY } else { error })
+            };
             largest = products[..n].iter().zip(&entries[..n]).fold(largest, apart);
             if from == point {
                 largest = largest.max((products[0] - gram.diagonal(point)).abs());

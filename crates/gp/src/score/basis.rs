@@ -1,7 +1,7 @@
 //! The basis functions of a linear model.
 
 use super::GridFeatures;
-use privateer_numerics::linalg::{Columns, add_rows_wide, dot};
+use privateer_numerics::linalg::{Columns, add_rows_wide, dot, dot_rows};
 use std::borrow::Cow;
 use std::fmt;
 use std::ops::Range;
@@ -161,6 +161,17 @@ impl FeatureTable {
     pub fn square(&self, point: usize) -> f64 {
         let row = self.row(point);
         dot(&row, &row)
+    }
+
+    /// Writes `weights · phi(x)` for consecutive points; those of a stored table have the bits of a product with each row.
+    pub fn products(&self, weights: &[f64], first: usize, out: &mut [f64]) {
+        match self.grid() {
+            Some(grid) => {
+                let points: Vec<u32> = (0..out.len()).map(|at| (first + at) as u32).collect();
+                grid.products(weights, &points, out);
+            }
+            None => dot_rows(weights, |at| &self.values[(first + at) * self.n_features..][..self.n_features], out),
+        }
     }
 
     /// Returns the features by axis if rows are computed where they are read.

@@ -290,7 +290,7 @@ impl LoopErrors {
             mean_rounding: unit * 4.0 * (self.depth + 3.0) * weights + apart * coefficients,
             variance_rounding: unit * prior * (4.0 * (self.depth + k + 8.0) + 20.0) + apart,
             deviation_rounding: (unit * 2.0 * ((k + DIVISION + 3.0) * g + self.depth * prior) + apart) * self.kriging(),
-            of_p: U * ((SUM_DEPTH + self.depth + k) * prior + (k + DIVISION + 3.0) * g) * open.row,
+            of_p: U * ((SUM_DEPTH + self.depth + k) * prior + 3.0 * (k + DIVISION + 3.0) * g) * open.row,
         })
     }
 }

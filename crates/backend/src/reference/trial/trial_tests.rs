@@ -9,7 +9,7 @@ use crate::{Backend, Cpu, Screen};
 use privateer_gp::features::exact::exact;
 use privateer_gp::features::largest_error;
 use privateer_gp::posterior::{ExactPosterior, FeaturePosterior, Posterior};
-use privateer_gp::score::{Basis, Candidates, FactorGrowth, KernelFamily, TrialScore, lowest_within_tie};
+use privateer_gp::score::{Basis, Candidates, FactorGrowth, GramSource, KernelFamily, TrialScore, lowest_within_tie};
 use std::sync::Arc;
 
 /// A trial as the host plays it: the CPU's screen, and exact scores of its candidates.
@@ -289,4 +289,31 @@ fn the_distance_bounds_what_the_models_differ_by() {
         }
         assert!(differs, "both models have the same bits: nothing was compared");
     }
+}
+
+/// The covariance of points without variance, or with one entry that is not a number.
+#[derive(Debug)]
+struct Odd(Option<(usize, usize)>);
+
+impl GramSource for Odd {
+    fn n_points(&self) -> usize {
+        300
+    }
+
+    fn entry(&self, a: usize, b: usize) -> f64 {
+        match self.0 {
+            None => 0.0,
+            Some(odd) if odd == (a, b) || odd == (b, a) => f64::NAN,
+            Some(_) => 1.0,
+        }
+    }
+}
+
+#[test]
+fn no_lane_plays_what_has_no_features_or_no_error() {
+    assert!(LoopDomain::new(&Basis::Gram(Arc::new(Odd(None)))).is_none());
+    let domain = LoopDomain::new(&Basis::Gram(Arc::new(Odd(Some((7, 280)))))).expect("a constant is one feature");
+    let mut trial = LoopTrial::new(Arc::new(domain), 0.01, FactorGrowth::default());
+    trial.observe(3, 0.5);
+    assert_eq!(trial.decide(1.0), None);
 }
