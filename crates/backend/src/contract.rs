@@ -54,19 +54,12 @@ pub trait Domain: Send + Sync {
         None
     }
 
-    /// Returns the first points of the largest and of the least value of sums of kernels, for lanes that begin with them later.
-    ///
-    /// `None` for a sum that the host must evaluate.
+    /// Draws sums of kernels, if it can evaluate any, and returns where each is largest and least, for lanes that begin with them later.
     ///
     /// # Errors
     /// If a device gives wrong values.
-    fn ends_of(&self, sums: &[Arc<KernelSum>]) -> Result<Vec<Option<[usize; 2]>>, BackendError> {
-        Ok(vec![None; sums.len()])
-    }
-
-    /// Returns whether [`Domain::ends_of`] may find any.
-    fn evaluates(&self) -> bool {
-        false
+    fn ends_of(&self, _draw: &dyn Fn() -> Option<Vec<Arc<KernelSum>>>) -> Result<Vec<SumEnds>, BackendError> {
+        Ok(Vec::new())
     }
 
     /// Opens a screen on the processor for one trial, for rounds that lanes leave to the host.
@@ -92,6 +85,9 @@ pub trait Domain: Send + Sync {
         (sizes.iter().map(|&n_trials| self.open(n_trials)).collect(), Arc::new(Apart))
     }
 }
+
+/// A sum of kernels, and the first points of its largest and of its least value; `None` for one that the host must evaluate.
+pub type SumEnds = (Arc<KernelSum>, Option<[usize; 2]>);
 
 /// What screens opened by [`Domain::open_together`] share; a failure is returned by their next calls.
 pub trait Together: Send + Sync {

@@ -7,7 +7,7 @@
 //! the device's: whoever plays many screens in turn asks [`Screen::is_on_device`].
 
 use super::contract::Apart;
-use super::{Ahead, Backend, Counters, Cpu, Domain, Screen, Together, UpdateKind};
+use super::{Ahead, Backend, Counters, Cpu, Domain, Screen, SumEnds, Together, UpdateKind};
 use crate::BackendError;
 use privateer_gp::KernelSum;
 use privateer_gp::score::{Basis, Candidates, TrialScore};
@@ -135,8 +135,8 @@ impl Domain for Arc<FallbackShared> {
         self.device_in_use().and_then(|device| device.open_ahead(n_lanes, n_rounds))
     }
 
-    fn ends_of(&self, sums: &[Arc<KernelSum>]) -> Result<Vec<Option<[usize; 2]>>, BackendError> {
-        self.device_in_use().map_or_else(|| Ok(vec![None; sums.len()]), |device| device.ends_of(sums))
+    fn ends_of(&self, draw: &dyn Fn() -> Option<Vec<Arc<KernelSum>>>) -> Result<Vec<SumEnds>, BackendError> {
+        self.device_in_use().map_or_else(|| Ok(Vec::new()), |device| device.ends_of(draw))
     }
 
     fn open_on_host(&self) -> Box<dyn Screen> {

@@ -21,7 +21,7 @@ mod slot;
 
 pub use ahead::Ahead;
 pub use batched::Batched;
-pub use contract::{Backend, Band, Counters, Domain, Screen, Together, UpdateKind};
+pub use contract::{Backend, Band, Counters, Domain, Screen, SumEnds, Together, UpdateKind};
 pub use cpu::Cpu;
 pub use device::whole::{LaneAnswer, LaneJob, LaneRound, MOST_ROUNDS};
 pub use error::{BackendError, hidden_card};

@@ -9,7 +9,7 @@ use privateer::engine::Options;
 use privateer::env::DataFolder;
 use privateer::run::thread_pool;
 use privateer_backend::device::{Device, Precision};
-use privateer_backend::{Batched, Counters, Cpu};
+use privateer_backend::{Batched, Counters, Cpu, Fallback};
 use privateer_config::error::Error;
 use privateer_gpu::{Gpu, GpuOptions, Replacement};
 use std::sync::Arc;
@@ -58,8 +58,9 @@ fn on_the_device(gpu: &Gpu, text: &str, batch: Option<usize>) -> Result<Ran, Err
     run_all(&sweep(text), &DataFolder::default(), &device(gpu), options)
 }
 
-fn device(gpu: &Gpu) -> Batched {
-    Batched::new(Arc::new(gpu.clone()))
+/// The device as `privateer run` has it.
+fn device(gpu: &Gpu) -> Fallback {
+    Fallback::new(Arc::new(Batched::new(Arc::new(gpu.clone()))), |error| panic!("given up: {error}"))
 }
 
 /// Mechanisms, constant and growing factors, ridges of few and of many halts, and sparse records; alone and together; on one and

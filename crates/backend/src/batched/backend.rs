@@ -7,7 +7,7 @@ use crate::BackendError;
 use crate::device::{Device, FunctionEnds, Precision};
 use crate::precision::{F64Rate, ScreenedBasis};
 use crate::scale::Scale;
-use crate::{Ahead, Backend, Band, Domain, Screen, Together, UpdateKind};
+use crate::{Ahead, Backend, Band, Domain, Screen, SumEnds, Together, UpdateKind};
 use privateer_gp::KernelSum;
 use privateer_gp::score::Basis;
 use std::sync::{Arc, OnceLock};
@@ -117,20 +117,21 @@ impl Domain for Arc<BatchedShared> {
         self.lanes_ahead(n_lanes, n_rounds)
     }
 
-    fn ends_of(&self, sums: &[Arc<KernelSum>]) -> Result<Vec<Option<[usize; 2]>>, BackendError> {
-        let settled = |(ends, sum): (Option<FunctionEnds>, &Arc<KernelSum>)| ends.map(|ends| ends.settled(sum)).transpose();
-        match self.rounds_ahead().map(|rounds| rounds.evaluate(sums)) {
-            Some(Ok(ends)) => ends.into_iter().zip(sums).map(settled).collect(),
-            Some(Err(error)) if !error.can_be_replaced() => Err(error),
-            // The screens meet the same device, and say what happened.
-            _ => Ok(vec![None; sums.len()]),
-        }
-    }
-
-    fn evaluates(&self) -> bool {
+    fn ends_of(&self, draw: &dyn Fn() -> Option<Vec<Arc<KernelSum>>>) -> Result<Vec<SumEnds>, BackendError> {
         // Features of a covariance are computed for lanes alone.
         let are_there = matches!(self.basis, Basis::Table(_)) || self.rounds.get().is_some();
-        are_there && self.rounds_ahead().is_some()
+        let Some(rounds) = are_there.then(|| self.rounds_ahead()).flatten() else { return Ok(Vec::new()) };
+        let Some(sums) = draw() else { return Ok(Vec::new()) };
+        let found = match rounds.evaluate(&sums) {
+            // The screens meet the same device, and say what happened.
+            Err(error) if error.can_be_replaced() => return Ok(Vec::new()),
+            found => found?,
+        };
+        let settled = |(sum, ends): (Arc<KernelSum>, Option<FunctionEnds>)| {
+            let ends = ends.map(|ends| ends.settled(&sum)).transpose()?;
+            Ok((sum, ends))
+        };
+        sums.into_iter().zip(found).map(settled).collect()
     }
 
     fn open_on_host(&self) -> Box<dyn Screen> {

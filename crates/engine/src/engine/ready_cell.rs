@@ -143,12 +143,11 @@ impl ReadyCell {
         trials: &BTreeSet<u64>,
         checked: u64,
     ) -> Result<BTreeMap<u64, Instance>, Error> {
-        let Some(sums) = self.environment.sums.as_ref().filter(|_| domain.evaluates()) else { return Ok(BTreeMap::new()) };
-        let drawn: Option<Vec<_>> = trials.par_iter().map(|&trial| (sums.draw)(trial).map(Arc::new)).collect();
-        let Some(drawn) = drawn else { return Ok(BTreeMap::new()) };
-        let ends = domain.ends_of(&drawn).map_err(scoring_error)?;
+        let Some(sums) = &self.environment.sums else { return Ok(BTreeMap::new()) };
+        let draw = || trials.par_iter().map(|&trial| (sums.draw)(trial).map(Arc::new)).collect();
+        let found = domain.ends_of(&draw).map_err(scoring_error)?;
         let mut made = BTreeMap::new();
-        for ((&trial, sum), ends) in trials.iter().zip(drawn).zip(ends) {
+        for (&trial, (sum, ends)) in trials.iter().zip(found) {
             let Some((ends, instance)) = ends.and_then(|ends| Some((ends, (sums.instance)(sum, ends)?))) else { continue };
             if trial.is_multiple_of(checked) {
                 let whole = (self.environment.draw)(trial)?;
