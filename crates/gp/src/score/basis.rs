@@ -1,6 +1,6 @@
 //! The basis functions of a linear model.
 
-use super::GridFeatures;
+use super::{FourierForm, GridFeatures};
 use privateer_numerics::linalg::{Columns, add_rows_wide, dot, dot_rows};
 use std::borrow::Cow;
 use std::fmt;
@@ -110,21 +110,6 @@ pub enum KernelFamily {
     MaternFiveHalves,
     /// `z_a · z_b` replaces `rho`
     Linear,
-}
-
-/// Fourier features as a formula: `a_i cos(t_i)` for all `i`, then `a_i sin(t_i)`, `t_i = w_i · x`.
-#[derive(Debug, Clone, PartialEq)]
-pub struct FourierForm {
-    /// Number of coordinates.
-    pub dimension: usize,
-    /// `n_points x dimension`, row-major.
-    pub points: Arc<[f64]>,
-    /// `n_frequencies x dimension`, row-major: the `w_i`.
-    pub frequencies: Vec<f64>,
-    /// `n_frequencies`: the `a_i`.
-    pub amplitudes: Vec<f64>,
-    /// The features by axis, of a large table over a grid, which holds no values.
-    pub grid: Option<GridFeatures>,
 }
 
 /// Features of every point of a domain, shared by all trials.

@@ -10,14 +10,14 @@
 
 mod basis;
 mod best_of_table;
-mod grid_features;
+mod fourier;
 mod growth;
 mod moments;
 mod tie;
 
-pub use basis::{AxisFeatures, Basis, FeatureTable, FourierForm, GramSource, KernelFamily, KernelForm, add_each_column};
+pub use basis::{AxisFeatures, Basis, FeatureTable, GramSource, KernelFamily, KernelForm, add_each_column};
 pub use best_of_table::best_of_table;
-pub use grid_features::GridFeatures;
+pub use fourier::{FourierForm, GridFeatures};
 pub use growth::FactorGrowth;
 pub use moments::{
     Candidates, Change, Factor, MomentTable, Moments, RowError, ScoreModel, StateError, TrialScore, VarianceForm, VisitedPoints,

@@ -1,11 +1,26 @@
-//! Random Fourier features over a grid, whose rows are computed where they are read.
+//! Fourier features as a formula, and random ones over a large grid, whose rows are computed where they are read.
 
-use super::FourierForm;
 use privateer_numerics::linalg::dot_rows;
 use privateer_numerics::vectorised;
+use std::sync::Arc;
 
 /// Largest table of random Fourier features over a grid that is stored, in bytes.
 const MOST_STORED_BYTES: usize = 1 << 28;
+
+/// Fourier features as a formula: `a_i cos(t_i)` for all `i`, then `a_i sin(t_i)`, `t_i = w_i · x`.
+#[derive(Debug, Clone, PartialEq)]
+pub struct FourierForm {
+    /// Number of coordinates.
+    pub dimension: usize,
+    /// `n_points x dimension`, row-major.
+    pub points: Arc<[f64]>,
+    /// `n_frequencies x dimension`, row-major: the `w_i`.
+    pub frequencies: Vec<f64>,
+    /// `n_frequencies`: the `a_i`.
+    pub amplitudes: Vec<f64>,
+    /// The features by axis, of a large table over a grid, which holds no values.
+    pub grid: Option<GridFeatures>,
+}
 
 /// Random Fourier features of a grid, held as cosines and sines along each axis.
 ///
@@ -141,7 +156,6 @@ mod tests {
     use crate::{Plays, Points};
     use privateer_numerics::linalg::dot;
     use privateer_numerics::rng::{Purpose, Stream, Streams};
-    use std::sync::Arc;
 
     fn stream() -> Stream {
         Streams::new(8, "grid").shared(Purpose::Features)
