@@ -48,12 +48,12 @@ pub struct DeviceFigures {
 }
 
 impl DeviceFigures {
-    /// Returns the figures of counts; `None` if nothing was submitted.
+    /// Returns the figures of counts; `None` if nothing was submitted, or for rounds that no backend scores beside others that one does.
     ///
     /// * `rounds` — rounds of one trial
     pub fn of(counters: &Counters, rounds: u64) -> Option<Self> {
-        let (submissions, trial_rounds) = (counters.submissions as f64, counters.rounds.max(1) as f64);
-        (0.0 < submissions).then(|| Self {
+        let (submissions, trial_rounds) = (counters.submissions as f64, counters.rounds as f64);
+        (0.0 < submissions && 0.0 < trial_rounds).then(|| Self {
             host_cpu_us: counters.host_us as f64 / trial_rounds,
             lanes: counters.lanes as f64 / submissions,
             submissions: submissions / rounds.max(1) as f64,
@@ -110,6 +110,7 @@ mod tests {
         };
         let timing = PartTiming { seconds: 0.5, n_trials: 10, n_rounds: 100, device: DeviceFigures::of(&counters, 100) };
         append(folder.path(), &line(PartId { cell: 4, block: 0 }, timing)).expect("written");
+        assert_eq!(DeviceFigures::of(&Counters { rounds: 0, ..counters }, 100), None);
         let text = std::fs::read_to_string(folder.path().join(FILE_NAME)).expect("text");
         let lines = "3,0,0.500000,2000.0,,,,,\n3,1,0.500000,2000.0,,,,,\n4,0,0.500000,2000.0,2.500,10.0,0.500,4.0,288.0\n";
         assert_eq!(text, format!("{HEADER}{lines}"));
