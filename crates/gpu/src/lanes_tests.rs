@@ -136,13 +136,6 @@ impl Trials {
     }
 }
 
-/// Returns a covariance of points on a line or in the plane.
-fn covariance(draws: &mut CaseDraws, family: KernelFamily, n_points: usize, dimension: usize) -> Basis {
-    let mut gram = TestGram::new(draws, family, n_points, dimension, false);
-    gram.form.row_term = 0.0;
-    Basis::Gram(Arc::new(gram))
-}
-
 /// The shader names the actions and leaves the rounds that the plain loop does, whatever the number of rounds of a job.
 #[test]
 fn the_shader_plays_as_the_loop_does() {
@@ -162,9 +155,11 @@ fn the_shader_plays_as_the_loop_does() {
         let table = TestBasis::smooth(&mut draws, 700);
         cases.push((Basis::Table(if twice { doubled(&table) } else { table }), ridge, beta, slope));
     }
+    let mut covariance =
+        |family, n_points, dimension| Basis::Gram(Arc::new(TestGram::smooth(&mut draws, family, n_points, dimension)));
     for (ridge, beta, slope) in [(1e-2, 2.0, 0.0), (1e-4, 0.5, 0.0), (1e-6, 2.0, 0.0), (1e-2, 0.2, 0.5), (1e-4, 1.0, 0.2)] {
-        cases.push((covariance(&mut draws, KernelFamily::SquaredExponential, 700, 1), ridge, beta, slope));
-        cases.push((covariance(&mut draws, KernelFamily::MaternFiveHalves, 90, 2), ridge, beta, slope));
+        cases.push((covariance(KernelFamily::SquaredExponential, 700, 1), ridge, beta, slope));
+        cases.push((covariance(KernelFamily::MaternFiveHalves, 90, 2), ridge, beta, slope));
     }
     for (basis, ridge, beta, slope) in cases {
         let growth = FactorGrowth { slope, offset: 2.0 * slope };

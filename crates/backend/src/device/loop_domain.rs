@@ -1,6 +1,7 @@
 //! Sorts a table of features into tiles of neighbours, for lanes that play whole rounds on a device.
 
 use super::tables::TILE;
+use super::types::Precision;
 use crate::cpu::order::{BlockCoordinates, BlockOrder};
 use crate::scale::Scale;
 use privateer_gp::features::exact::closest;
@@ -17,9 +18,6 @@ const MOST_FEATURES: usize = 256;
 const MOST_LEFT: f64 = 1e-11;
 const MOST_COMPARED: usize = 1 << 34;
 const ENTRY_FEATURES: usize = 24;
-
-/// Unit roundoff.
-const U: f64 = f64::EPSILON / 2.0;
 
 /// Roundings of the host's sums over visited points that count as errors of covariances.
 pub const SUM_DEPTH: f64 = 24.0;
@@ -79,7 +77,8 @@ impl LoopDomain {
         // What the features leave is an error of both variances and covariances.
         let table = Arc::new(FeatureTable { residual: vec![0.0; table.n_points], ..table });
         let mut domain = Self::over(table);
-        domain.apart = LoopCovariances { error: error + SUM_DEPTH * U * domain.prior, rounding: U };
+        let rounding = Precision::F64.unit();
+        domain.apart = LoopCovariances { error: error + SUM_DEPTH * rounding * domain.prior, rounding };
         domain
     }
 

@@ -62,6 +62,13 @@ impl TestGram {
         }
         gram
     }
+
+    /// Draws points as [`TestGram::new`], without the term of a point with itself.
+    pub fn smooth(draws: &mut CaseDraws, family: KernelFamily, n: usize, dimension: usize) -> Self {
+        let mut gram = Self::new(draws, family, n, dimension, false);
+        gram.form.row_term = 0.0;
+        gram
+    }
 }
 
 impl GramSource for TestGram {

@@ -55,8 +55,7 @@ fn covariance(draws: &mut CaseDraws, kind: usize, twice: bool) -> Basis {
     let (family, n, dimension) =
         [(KernelFamily::SquaredExponential, 600, 2), (KernelFamily::MaternFiveHalves, 200, 2), (KernelFamily::MaternHalf, 5, 1)]
             [kind];
-    let mut gram = TestGram::new(draws, family, n, dimension, false);
-    gram.form.row_term = 0.0;
+    let mut gram = TestGram::smooth(draws, family, n, dimension);
     if twice {
         gram.form.points = [&gram.form.points[..], &gram.form.points[..]].concat().into();
     }
@@ -107,6 +106,14 @@ impl Surroundings {
             }
         }
         (actions, forced)
+    }
+
+    /// Plays all rounds but the first, which the host decides, until one is left open; returns whether an action is not the host's.
+    fn is_wrong_alone(&self, first: u32) -> bool {
+        let (mut actions, mut trial) = (vec![first], self.trial());
+        trial.observe(first, self.values[first as usize] + self.rounds[0].1);
+        trial.play(&self.rounds[1..], &self.near, &mut actions);
+        self.replay(&actions).is_err()
     }
 
     /// Replays actions with choices; returns the state after them, or the first round that the host plays otherwise.
@@ -165,11 +172,7 @@ fn values_off_by_their_bound_change_no_action() {
         assert_eq!(around.replay(&actions).err(), None, "{off}");
         assert!(1e-9 < off || forced <= 3, "{off}: {forced} rounds undecided");
         left += forced;
-        // The host decides the first round.
-        let (mut unbounded, mut trial) = (vec![actions[0]], around.trial());
-        trial.observe(actions[0], around.values[actions[0] as usize] + around.rounds[0].1);
-        trial.play(&around.rounds[1..], &around.near, &mut unbounded);
-        wrong += usize::from(around.replay(&unbounded).is_err());
+        wrong += usize::from(around.is_wrong_alone(actions[0]));
     }
     assert!(0 < wrong && 20 < left, "{wrong} trials without a bound are wrong, {left} rounds were left: nothing was tested");
 }
@@ -190,10 +193,7 @@ fn coarse_features_change_no_action() {
             assert_eq!(around.replay(&actions).err(), None, "{tolerance}");
             left += forced;
             around.domain = Arc::new(LoopDomain::of_features(table, 0.0));
-            let (mut unbounded, mut trial) = (vec![actions[0]], around.trial());
-            trial.observe(actions[0], around.values[actions[0] as usize] + around.rounds[0].1);
-            trial.play(&around.rounds[1..], &around.near, &mut unbounded);
-            wrong += usize::from(around.replay(&unbounded).is_err());
+            wrong += usize::from(around.is_wrong_alone(actions[0]));
         }
     }
     assert!(0 < wrong && 40 < left, "{wrong} trials without a bound are wrong, {left} rounds were left: nothing was tested");
